@@ -1,0 +1,1 @@
+"""Pure words, states and decisions: no clock, no database, no processes."""

@@ -1,0 +1,42 @@
+"""Every error that we raise on purpose.
+
+    MainspringError          what happened, to which thing; `hint` says what to do next
+    ├── DefinitionError      a dag that cannot be: cycle, duplicate name, bad option
+    ├── InputError           a caller's mistake: wrong parameter, unknown name, too large
+    │   └── ConflictError    same idempotency key with another body
+    ├── NotFoundError        the named thing does not exist
+    └── UnavailableError     the database or a process cannot be reached, or is too old or new
+
+`code` is stable and meant for programs; the message is meant for people.
+"""
+
+from __future__ import annotations
+
+
+class MainspringError(Exception):
+    code = "error"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class DefinitionError(MainspringError):
+    code = "definition"
+
+
+class InputError(MainspringError):
+    code = "input"
+
+
+class ConflictError(InputError):
+    code = "conflict"
+
+
+class NotFoundError(MainspringError):
+    code = "not_found"
+
+
+class UnavailableError(MainspringError):
+    code = "unavailable"
