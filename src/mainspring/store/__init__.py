@@ -1,0 +1,1 @@
+"""PostgreSQL: the schema, the statements, and thin functions that call them."""

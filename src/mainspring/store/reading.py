@@ -1,0 +1,511 @@
+"""What people look at. Thin calls of `reading.sql`; each answer is bounded.
+
+Every struct here has exactly the columns of its statement, in the words of the glossary; how
+they are shown is the business of whoever asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import asyncpg
+import msgspec
+
+from mainspring.domain.errors import NotFoundError
+from mainspring.domain.lanes import Lane, SlotKind
+from mainspring.domain.outcomes import Error
+from mainspring.domain.specs import DagSpec
+from mainspring.domain.states import RUN, AttemptState, RunState, TaskState
+from mainspring.store.connection import Connection, fetch
+from mainspring.store.dags import read_versions
+from mainspring.store.runs import DEFAULT_TENANT
+from mainspring.store.statements import statement
+
+RUNS_SEEN_MAX = 10_000
+"""How many runs are looked at for those in one state."""
+COUNT_MAX = 100_000
+"""Queues are counted up to here."""
+WORKERS_MAX = 1_000
+QUEUES_MAX = 1_000
+DAGS_MAX = 10_000
+
+_BEYOND = 2**63 - 1
+_decode_error = msgspec.json.Decoder(Error).decode
+_decode_slots = msgspec.json.Decoder(dict[str, int]).decode
+
+
+class DagLine(msgspec.Struct, frozen=True):
+    """A dag in a list, with its newest run."""
+
+    name: str
+    file: str
+    version: int
+    tasks: int
+    snapshot: str
+    changed_at: datetime
+    description: str
+    owner: str
+    tags: list[str]
+    last_run_id: int | None
+    last_run_state: RunState | None
+    last_run_created_at: datetime | None
+
+
+class FileProblem(msgspec.Struct, frozen=True):
+    """A file of the dags folder that could not be read."""
+
+    file: str
+    line: int | None
+    message: str
+    seen_at: datetime
+
+
+class RunLine(msgspec.Struct, frozen=True):
+    """A run without its tasks."""
+
+    id: int
+    dag: str
+    version: int
+    version_id: int
+    snapshot: str
+    trigger: str
+    created_at: datetime
+    created_by: str | None
+    due_at: datetime
+    rerun_of: int | None
+    tasks: int
+    state: RunState
+    stop: str | None
+    open_tasks: int
+    failed_tasks: int
+    started_at: datetime | None
+    finished_at: datetime | None
+    read_at: datetime
+    """The database's clock when this was read: what "ago" is measured from."""
+
+    @property
+    def closed(self) -> bool:
+        return RUN.facts[self.state].closed
+
+
+class TaskLine(msgspec.Struct, frozen=True):
+    id: int
+    node: int
+    name: str
+    lane: int
+    priority: int
+    state: TaskState
+    term: int
+    attempt: int
+    lost: int
+    generation: int
+    unmet: int
+    stop: str | None
+    due_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    worker: str | None
+    result: bytes | None
+    """JSON, perhaps only its beginning."""
+    result_bytes: int | None
+
+
+class AttemptLine(msgspec.Struct, frozen=True):
+    """One try. Stored are those that ended in any way but plain success."""
+
+    task_id: int
+    term: int
+    attempt: int
+    state: AttemptState
+    started_at: datetime | None
+    finished_at: datetime | None
+    worker: str | None
+    error: Error | None
+
+
+class LogChunk(msgspec.Struct, frozen=True):
+    task_id: int
+    term: int
+    number: int
+    content: bytes
+
+
+class WorkerLine(msgspec.Struct, frozen=True):
+    """A living worker and what it has in hand."""
+
+    id: int
+    name: str
+    host: str
+    pid: int
+    queues: list[str]
+    slots: dict[SlotKind, int]
+    running: dict[SlotKind, int]
+    started_at: datetime
+    renewed_at: datetime
+    lease_seconds: float
+    draining: bool
+    read_at: datetime
+
+    @property
+    def silent_seconds(self) -> float:
+        return (self.read_at - self.renewed_at).total_seconds()
+
+    @property
+    def overdue(self) -> bool:
+        return self.silent_seconds > self.lease_seconds
+
+
+class LaneLine(msgspec.Struct, frozen=True):
+    """What waits and what runs for one queue and slot kind."""
+
+    queue: str
+    kind: SlotKind
+    ready: int
+    """Counted up to COUNT_MAX."""
+    oldest_seconds: float | None
+    running: int
+    workers: int
+    """Living workers that serve it and are not draining."""
+
+
+class EngineLine(msgspec.Struct, frozen=True):
+    name: str | None
+    held: bool
+    renewed_at: datetime
+    read_at: datetime
+
+    @property
+    def silent_seconds(self) -> float:
+        return (self.read_at - self.renewed_at).total_seconds()
+
+
+class ServerLine(msgspec.Struct, frozen=True):
+    version_number: int
+    version: str
+    role: str
+    database: str
+    superuser: bool | None
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """All that it takes to say why a run's tasks stand where they stand."""
+
+    run: RunLine
+    spec: DagSpec
+    tasks: list[TaskLine]
+    """By node number."""
+    queues: dict[int, str]
+    workers: list[WorkerLine]
+    engine: EngineLine
+
+
+async def read_clock(connection: Connection) -> datetime:
+    now: datetime = (await fetch(connection, statement("read_clock")))[0]["now"]
+    return now
+
+
+# --- dags ---------------------------------------------------------------------------------
+
+
+async def list_dags(
+    connection: Connection, *, limit: int = DAGS_MAX, tenant_id: int = DEFAULT_TENANT
+) -> list[DagLine]:
+    """By name."""
+    found: list[DagLine] = []
+    while len(found) < limit:
+        after = found[-1].name if found else ""
+        count = min(limit - len(found), 500)
+        rows = await fetch(connection, statement("page_dags"), tenant_id, after, count)
+        found += [
+            DagLine(
+                **{
+                    **row,
+                    "last_run_state": row["last_run_state"] and RunState(row["last_run_state"]),
+                }
+            )
+            for row in map(dict, rows)
+        ]
+        if len(rows) < count:
+            break
+    return found
+
+
+async def list_file_problems(
+    connection: Connection, *, limit: int = 1_000, tenant_id: int = DEFAULT_TENANT
+) -> list[FileProblem]:
+    rows = await fetch(connection, statement("page_file_problems"), tenant_id, limit)
+    return [FileProblem(**row) for row in rows]
+
+
+async def find_dag(
+    connection: Connection, name: str, *, tenant_id: int = DEFAULT_TENANT
+) -> int | None:
+    rows = await fetch(connection, statement("find_dag"), tenant_id, name)
+    return rows[0]["id"] if rows else None
+
+
+# --- runs ---------------------------------------------------------------------------------
+
+
+async def find_last_run(
+    connection: Connection, dag_id: int | None, *, tenant_id: int = DEFAULT_TENANT
+) -> int | None:
+    rows = await fetch(connection, statement("find_last_run"), tenant_id, dag_id)
+    return rows[0]["id"] if rows else None
+
+
+async def list_runs(
+    connection: Connection,
+    *,
+    dag_id: int | None = None,
+    state: RunState | None = None,
+    before: int | None = None,
+    limit: int,
+    tenant_id: int = DEFAULT_TENANT,
+) -> list[RunLine]:
+    """Newest first. With a state, of the newest RUNS_SEEN_MAX runs."""
+    rows = await fetch(
+        connection,
+        statement("page_runs"),
+        tenant_id,
+        dag_id,
+        _BEYOND if before is None else before,
+        limit if state is None else max(limit, RUNS_SEEN_MAX),
+        state,
+        limit,
+    )
+    return [_run(row) for row in rows]
+
+
+async def read_run(
+    connection: Connection, run_id: int, *, tenant_id: int = DEFAULT_TENANT
+) -> RunLine:
+    rows = []
+    if 0 <= run_id <= _BEYOND:
+        rows = await fetch(connection, statement("read_run"), tenant_id, run_id)
+    if not rows:
+        raise NotFoundError(
+            f"there is no run {run_id}", hint="`mainspring run list` shows what there is"
+        )
+    return _run(rows[0])
+
+
+async def read_run_parameters(connection: Connection, run_id: int) -> bytes:
+    """A JSON object."""
+    rows = await fetch(connection, statement("read_run_parameters"), run_id)
+    return (rows[0]["parameters"] if rows else None) or b"{}"
+
+
+async def read_spec(connection: Connection, run: RunLine) -> DagSpec:
+    """What the run's dag was when it began."""
+    return (await read_versions(connection, [run.version_id]))[run.version_id]
+
+
+# --- a run's tasks ------------------------------------------------------------------------
+
+
+async def count_tasks(connection: Connection, run: RunLine) -> dict[TaskState, int]:
+    """In the order of the state machine; states without tasks are left out."""
+    rows = await fetch(connection, statement("count_tasks"), run.id, run.tasks)
+    counts = {row["state"]: row["tasks"] for row in rows}
+    return {state: counts[state] for state in TaskState if state in counts}
+
+
+async def list_tasks(
+    connection: Connection,
+    run: RunLine,
+    *,
+    states: Iterable[TaskState] | None = None,
+    limit: int | None = None,
+    result_bytes: int = 0,
+) -> list[TaskLine]:
+    """By node number, with the first `result_bytes` of their results."""
+    rows = await fetch(
+        connection,
+        statement("page_tasks"),
+        run.id,
+        run.tasks,
+        None if states is None else list(states),
+        run.tasks if limit is None else limit,
+        result_bytes,
+    )
+    return [TaskLine(**{**row, "state": TaskState(row["state"])}) for row in map(dict, rows)]
+
+
+async def list_attempts(
+    connection: Connection, run: RunLine, *, limit: int = 1_000
+) -> list[AttemptLine]:
+    rows = await fetch(connection, statement("page_attempts"), run.id, run.tasks, limit)
+    return [_attempt(row) for row in rows]
+
+
+async def list_problems(
+    connection: Connection, run: RunLine, *, limit: int = 10
+) -> list[AttemptLine]:
+    """The attempts after which tasks of this run failed for good."""
+    rows = await fetch(connection, statement("page_problems"), run.id, run.tasks, limit)
+    return [_attempt(row) for row in rows]
+
+
+async def last_attempts(connection: Connection, task_ids: Sequence[int]) -> dict[int, AttemptLine]:
+    """The newest ended attempt of each task that has one."""
+    rows = await fetch(connection, statement("last_attempts"), list(task_ids))
+    return {row["task_id"]: _attempt(row) for row in rows}
+
+
+async def page_log(
+    connection: Connection,
+    after: tuple[int, int, int],
+    below_task_id: int,
+    *,
+    terms: Sequence[int] | None = None,
+    limit: int = 16,
+) -> list[LogChunk]:
+    """The chunks after (task, term, number), at most 64 kB each."""
+    rows = await fetch(
+        connection,
+        statement("page_log"),
+        *after,
+        below_task_id,
+        None if terms is None else list(terms),
+        limit,
+    )
+    return [LogChunk(**row) for row in rows]
+
+
+async def follow_logs(
+    connection: Connection,
+    after: Sequence[tuple[int, int, int]],
+    *,
+    terms: Sequence[int] | None = None,
+    limit: int = 16,
+) -> list[LogChunk]:
+    """What came after each (task, term, number)."""
+    rows = await fetch(
+        connection,
+        statement("follow_logs"),
+        [task_id for task_id, _, _ in after],
+        [term for _, term, _ in after],
+        [number for _, _, number in after],
+        None if terms is None else list(terms),
+        limit,
+    )
+    return [LogChunk(**row) for row in rows]
+
+
+# --- who does it --------------------------------------------------------------------------
+
+
+async def list_workers(connection: Connection) -> list[WorkerLine]:
+    """By name."""
+    rows = await fetch(connection, statement("page_workers"), WORKERS_MAX)
+    running: dict[int, dict[SlotKind, int]] = {}
+    for claimed in await fetch(connection, statement("count_claimed")):
+        kind = Lane.of(claimed["lane"]).kind
+        of_worker = running.setdefault(claimed["worker_id"], {})
+        of_worker[kind] = of_worker.get(kind, 0) + claimed["tasks"]
+    return [
+        WorkerLine(
+            **{
+                **row,
+                "slots": {SlotKind(kind): n for kind, n in _decode_slots(row["slots"]).items()},
+                "running": running.get(row["id"], {}),
+            }
+        )
+        for row in map(dict, rows)
+    ]
+
+
+async def read_queues(connection: Connection, *, tenant_id: int = DEFAULT_TENANT) -> dict[int, str]:
+    """Names by id, in the order of the names."""
+    rows = await fetch(connection, statement("page_queues"), tenant_id, QUEUES_MAX)
+    return {row["id"]: row["name"] for row in rows}
+
+
+async def list_lanes(connection: Connection, *, tenant_id: int = DEFAULT_TENANT) -> list[LaneLine]:
+    """Lanes in which something waits or runs, or which a worker serves; by queue name."""
+    queues = await read_queues(connection, tenant_id=tenant_id)
+    lanes = [Lane(queue_id, kind) for queue_id in queues for kind in SlotKind]
+    measured = {
+        row["lane"]: row
+        for row in await fetch(
+            connection, statement("measure_lanes"), [lane.number for lane in lanes], COUNT_MAX
+        )
+    }
+    running: dict[int, int] = {}
+    for claimed in await fetch(connection, statement("count_claimed")):
+        running[claimed["lane"]] = running.get(claimed["lane"], 0) + claimed["tasks"]
+    workers = await list_workers(connection)
+    now = await read_clock(connection)
+    found = []
+    for lane in lanes:
+        name, depth = queues[lane.queue_id], measured[lane.number]
+        oldest_at = depth["oldest_at"]
+        line = LaneLine(
+            queue=name,
+            kind=lane.kind,
+            ready=depth["tasks"],
+            oldest_seconds=oldest_at and max((now - oldest_at).total_seconds(), 0.0),
+            running=running.get(lane.number, 0),
+            workers=sum(serves(worker, name, lane.kind) for worker in workers),
+        )
+        if line.ready or line.running or line.workers:
+            found.append(line)
+    return found
+
+
+def serves(worker: WorkerLine, queue: str, kind: SlotKind) -> bool:
+    """Whether this worker takes tasks of that queue and kind."""
+    return queue in worker.queues and worker.slots.get(kind, 0) > 0 and not worker.draining
+
+
+async def read_engine(connection: Connection) -> EngineLine:
+    return EngineLine(**(await fetch(connection, statement("read_engine"), 0))[0])
+
+
+async def read_server(connection: Connection) -> ServerLine:
+    return ServerLine(**(await fetch(connection, statement("read_server")))[0])
+
+
+async def count_recent_problems(
+    connection: Connection, *, seconds: float, tenant_id: int = DEFAULT_TENANT
+) -> int:
+    """Tasks that failed for good lately, among the newest thousand that did."""
+    rows = await fetch(connection, statement("recent_problems"), tenant_id, seconds, 1_000)
+    count: int = rows[0]["tasks"]
+    return count
+
+
+# --- why ----------------------------------------------------------------------------------
+
+
+async def read_situation(connection: Connection, run: RunLine) -> Situation:
+    return Situation(
+        run=run,
+        spec=await read_spec(connection, run),
+        tasks=await list_tasks(connection, run),
+        queues=await read_queues(connection),
+        workers=await list_workers(connection),
+        engine=await read_engine(connection),
+    )
+
+
+async def count_ahead(connection: Connection, task_ids: Sequence[int]) -> dict[int, int]:
+    """How many tasks stand before each of these ready tasks in its queue."""
+    rows = await fetch(connection, statement("count_ahead"), list(task_ids), COUNT_MAX)
+    return {row["id"]: row["tasks"] for row in rows}
+
+
+def _run(row: asyncpg.Record) -> RunLine:
+    return RunLine(**{**row, "state": RunState(row["state"])})
+
+
+def _attempt(row: asyncpg.Record) -> AttemptLine:
+    return AttemptLine(
+        **{
+            **row,
+            "state": AttemptState(row["state"]),
+            "error": row["error"] and _decode_error(row["error"]),
+        }
+    )

@@ -1,0 +1,323 @@
+-- Claim, renew, complete: the road of an attempt.
+-- Lock order everywhere: lease, claim, run, tasks by id. Nothing here waits for a row in ready.
+
+-- name: register_worker
+-- Repeating it with the same incarnation returns the same worker.
+-- $1 incarnation  $2 name  $3 host  $4 pid  $5 queues  $6 slots  $7 lease seconds
+with w as (
+  insert into mainspring.worker (incarnation, name, host, pid, queues, slots)
+  values ($1, $2, $3, $4, $5, $6)
+  on conflict (incarnation) do update set name = excluded.name
+  returning id),
+l as (insert into mainspring.lease (worker_id, seconds) select id, $7 from w on conflict do nothing)
+select id from w;
+
+-- name: claim_attempts
+-- As many ready tasks of one lane as asked for, most urgent first. The rows come from ready by
+-- ctid, so that the plan is an index scan and a TID scan whatever the planner believes of the
+-- table's size. Repeating a claim with the same id (its COMMIT's answer was lost) returns what
+-- it holds and takes nothing new. The claim row is made from the tasks that survived the check
+-- against their term, so an empty claim cannot remain.
+-- $1 claim  $2 worker  $3 lane  $4 how many
+with again as materialized (
+  select task_ids, terms from mainspring.claim where id = $1),
+taken as (
+  delete from mainspring.ready
+  where not exists (select 1 from again) and ctid = any (array(
+    select ctid from mainspring.ready
+    where lane = $3
+    order by priority desc, position
+    limit $4
+    for update skip locked))
+  returning task_id, term),
+held as materialized (
+  select t.id, t.term
+  from taken k join mainspring.task t on t.id = k.task_id
+  where t.term = k.term and t.state = 'ready'),
+kept as (
+  insert into mainspring.claim (id, worker_id, claimed_at, task_ids, terms)
+  select $1, $2, clock_timestamp(), array_agg(id), array_agg(term) from held having count(*) > 0),
+mine as (
+  select id, term from held
+  union all
+  select a.id, a.term from again, unnest(again.task_ids, again.terms) as a (id, term))
+select t.id, t.run_id, t.version_id, t.node, t.lane, t.priority, t.position, t.term, t.attempt,
+  t.lost, t.generation, t.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many
+from mine
+join mainspring.task t on t.id = mine.id and t.term = mine.term and t.state = 'ready'
+join mainspring.run r on r.id = t.run_id;
+
+-- name: renew_lease
+-- One beat. No row: the worker was reaped. Also brings the stop notes of claimed tasks, and the
+-- claims that the worker does not know of although they are older than one renewal: their
+-- COMMIT's answer was lost, and the worker hands them back.
+-- $1 worker  $2 known claims  $3 draining  $4 age from which a claim must be known
+with beat as (
+  update mainspring.lease
+  set beat = beat + 1, renewed_at = clock_timestamp(), draining = $3
+  where worker_id = $1
+  returning worker_id)
+select clock_timestamp() as now,
+  array(
+    select c.id from mainspring.claim c
+    where c.worker_id = $1 and c.id <> all($2::uuid[]) and c.claimed_at < clock_timestamp() - $4::interval
+  ) as unknown_claims,
+  array(
+    select t.id || ':' || t.term || ':' || t.stop
+    from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+    join mainspring.task t on t.id = k.id and t.term = k.term
+    where c.worker_id = $1 and t.stop is not null and t.state = 'ready'
+  ) as stops
+from beat;
+
+-- name: mark_started
+-- The start of attempts that last, so that people see it; short ones tell it at their end.
+-- $1 worker  $2 task ids, sorted  $3 terms  $4 start times (µs)
+update mainspring.task t
+set started_at = 'epoch'::timestamptz + u.started_us * interval '1 microsecond', worker_id = $1
+from unnest($2::bigint[], $3::int[], $4::bigint[]) as u (id, term, started_us)
+where t.id = u.id and t.term = u.term and t.state = 'ready';
+
+-- name: complete_attempts
+-- The one door out: closes attempts, moves tasks, lowers the unmet counts of their children and
+-- readies those that have none left, closes the descendants of what failed or was skipped,
+-- ends runs, and grants ready children straight to the completing worker.
+--
+-- Fenced by (task, term), and by the claim, which a restored database may not know. Items come
+-- sorted by task id and are updated in that order; runs of many tasks are locked first, in id
+-- order, and everything inside such a run happens under that lock. Rows that changed between
+-- this statement's snapshot and its lock are re-read by the UPDATEs (READ COMMITTED), which is
+-- why every decision stands in a SET or WHERE on the row itself.
+--
+-- Answers only what the caller cannot assume: refused items, grants, lanes that got rows.
+-- $1 worker  $2 task ids  $3 terms  $4 claims  $5 runs, null for runs of one task
+-- $6 task states  $7 attempt states  $8 charged  $9 lost  $10 started (µs)  $11 finished (µs)
+-- $12 delays (µs)  $13 results  $14 errors  $15 may be granted on
+-- $16 distinct runs of many tasks  $17 claims that are now empty
+-- $18 claim for the grants  $19 lanes to grant in  $20 free slots in those lanes  $21 now
+with recursive clock as materialized (
+  select coalesce($21::timestamptz, clock_timestamp()) as now),
+-- `+ 0` keeps the planner from the index on the worker, which is full of claims that are gone.
+emptied as (
+  delete from mainspring.claim where id = any($17::uuid[]) and worker_id + 0 = $1 returning 1),
+runs as materialized (
+  select id from mainspring.run
+  where id = any($16::bigint[]) and (select count(*) from emptied) >= 0
+  order by id for update),
+-- Whether the claim is there is asked here, by hash: joined to the claims, the tasks would be
+-- updated in another order than their ids', and each claim would walk through all items.
+item as materialized (
+  select u.*, u.state in ('ready', 'backoff') as open, clock.now,
+    u.claim_id in (
+      select id from mainspring.claim where id = any($4::uuid[]) and worker_id + 0 = $1) as held
+  from clock, unnest(
+    $2::bigint[], $3::int[], $4::uuid[], $5::bigint[], $6::text[], $7::text[], $8::smallint[],
+    $9::smallint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bytea[], $14::bytea[],
+    $15::boolean[])
+    as u (id, term, claim_id, run_id, state, attempt_state, charged, lost, started_us, finished_us,
+      delay_us, result, error, chained)),
+moved as (
+  update mainspring.task t
+  set state = (case when i.open and t.stop is not null then 'cancelled' else i.state end)
+      ::mainspring.task_state,
+    term = t.term + case when i.open and t.stop is null then 1 else 0 end,
+    attempt = t.attempt + case when i.open and t.stop is null then i.charged else 0 end,
+    lost = t.lost + i.lost,
+    due_at = case when i.open and t.stop is null
+      then i.now + i.delay_us * interval '1 microsecond' else t.due_at end,
+    position = case when i.state = 'ready' and t.stop is null
+      then nextval('mainspring.position') else t.position end,
+    worker_id = $1,
+    started_at = 'epoch'::timestamptz + i.started_us * interval '1 microsecond',
+    finished_at = case when i.open and t.stop is null then null
+      else 'epoch'::timestamptz + i.finished_us * interval '1 microsecond' end,
+    result = case when octet_length(i.result) > 1024 then ''::bytea else i.result end
+  from item i
+  where t.id = i.id and t.term = i.term and t.state = 'ready' and i.held
+    and (select count(*) from runs) >= 0
+  returning t.id, i.run_id, t.version_id, t.node, t.tenant_id, t.state, t.term as new_term, i.term,
+    t.attempt - case when i.open and t.stop is null then i.charged else 0 end as attempt,
+    t.generation, t.lane, t.priority, t.position, t.due_at, t.started_at, i.finished_us,
+    i.attempt_state, i.error, i.chained,
+    case when octet_length(i.result) > 1024 then i.result end as large),
+-- What the moved tasks themselves leave behind.
+history as (
+  insert into mainspring.attempt (task_id, term, attempt, generation, worker_id, state, started_at,
+    finished_at, error)
+  select id, term, attempt, generation, $1, attempt_state::mainspring.attempt_state, started_at,
+    'epoch'::timestamptz + finished_us * interval '1 microsecond', error
+  from moved where error is not null),
+problems as (
+  insert into mainspring.problem (task_id, tenant_id, term, failed_at)
+  select id, tenant_id, term, (select now from clock) from moved where state = 'failed'
+  on conflict (task_id) do update set term = excluded.term, failed_at = excluded.failed_at),
+payloads as (
+  insert into mainspring.payload (owner_id, kind, content)
+  select id, 'result', large from moved where large is not null
+  on conflict (owner_id, kind) do update set content = excluded.content),
+timers as (
+  insert into mainspring.timer (kind, due_at, subject, term)
+  select 'backoff', due_at, id, new_term from moved where state = 'backoff'),
+requeued as (
+  insert into mainspring.ready (lane, priority, position, task_id, term)
+  select lane, priority, position, id, new_term from moved where state = 'ready'
+  returning lane),
+-- What follows in runs of many tasks. A failed or skipped task dooms all its descendants, since
+-- every one of them needs the success of all its parents.
+doom (run_id, version_id, node, failed) as (
+  select m.run_id, m.version_id, e.after, m.state = 'failed'
+  from moved m
+  join mainspring.edge e on e.version_id = m.version_id and e.before = m.node
+  where m.run_id is not null and m.state in ('failed', 'skipped')
+  union
+  select d.run_id, d.version_id, e.after, d.failed
+  from doom d
+  join mainspring.edge e on e.version_id = d.version_id and e.before = d.node),
+doomed as materialized (
+  select run_id + node as id, bool_or(failed) as failed from doom group by 1),
+closed_unrun as (
+  update mainspring.task c
+  set state = (case when d.failed then 'upstream_failed' else 'skipped' end)::mainspring.task_state,
+    finished_at = (select now from clock)
+  from doomed d
+  where c.id = d.id and c.state = 'waiting'
+  returning c.run_id, c.state),
+steps as materialized (
+  select m.run_id + e.after as id, count(*)::int as met, bool_and(m.chained) as chained
+  from moved m
+  join mainspring.edge e on e.version_id = m.version_id and e.before = m.node
+  where m.run_id is not null and m.state = 'succeeded'
+    and m.run_id + e.after not in (select id from doomed)
+  group by 1),
+children as (
+  update mainspring.task c
+  set unmet = c.unmet - s.met,
+    state = (case when c.unmet = s.met then 'ready' else 'waiting' end)::mainspring.task_state,
+    due_at = case when c.unmet = s.met then (select now from clock) else c.due_at end,
+    position = case when c.unmet = s.met then nextval('mainspring.position') end
+  from steps s
+  where c.id = s.id and c.state = 'waiting'
+  returning c.id, c.lane, c.priority, c.position, c.term, c.unmet, s.chained),
+able as materialized (
+  select *, row_number() over (partition by lane order by priority desc, id) as place
+  from children where unmet = 0),
+free as materialized (
+  select g.lane, g.slots, (
+    select q.priority from mainspring.ready q where q.lane = g.lane
+    order by q.lane, q.priority desc, q.position limit 1) as urgent
+  from unnest($19::int[], $20::int[]) as g (lane, slots)),
+granted as materialized (
+  select a.id, a.term
+  from able a join free f on f.lane = a.lane
+  where a.chained and a.place <= f.slots and a.priority >= coalesce(f.urgent, 0)),
+queued as (
+  insert into mainspring.ready (lane, priority, position, task_id, term)
+  select lane, priority, position, id, term from able where id not in (select id from granted)
+  returning lane),
+kept as (
+  insert into mainspring.claim (id, worker_id, claimed_at, task_ids, terms)
+  select $18, $1, clock_timestamp(), array_agg(id), array_agg(term) from granted
+  having count(*) > 0),
+tally as materialized (
+  select run_id, count(*)::int as closed,
+    (count(*) filter (where state in ('failed', 'upstream_failed')))::int as failed,
+    (count(*) filter (where state = 'cancelled'))::int as cancelled
+  from (
+    select run_id, state from moved where run_id is not null and state not in ('ready', 'backoff')
+    union all
+    select run_id, state from closed_unrun) as ends
+  group by run_id),
+progress as (
+  update mainspring.run r
+  set open_tasks = r.open_tasks - y.closed,
+    failed_tasks = r.failed_tasks + y.failed,
+    cancelled_tasks = r.cancelled_tasks + y.cancelled,
+    state = (case
+      when r.open_tasks > y.closed then 'running'
+      when r.failed_tasks + y.failed > 0 then 'failed'
+      when r.cancelled_tasks + y.cancelled > 0 then
+        case r.stop when 'deadline' then 'failed' else 'cancelled' end
+      else 'succeeded' end)::mainspring.run_state,
+    finished_at = case when r.open_tasks = y.closed then (select now from clock) end
+  from tally y
+  where r.id = y.run_id)
+select 'refused' as kind, i.id, i.term, null::bigint as run_id, null::int as version_id,
+  null::int as node, null::int as lane, null::smallint as priority, null::bigint as position,
+  null::smallint as attempt, null::smallint as lost, null::smallint as generation,
+  null::timestamptz as due_at, null::int as snapshot_id, null::bytea as parameters
+from item i where i.id not in (select id from moved)
+union all
+select 'granted', t.id, t.term, t.run_id, t.version_id, t.node, t.lane, t.priority, null,
+  t.attempt, t.lost, t.generation, (select now from clock), r.snapshot_id, r.parameters
+from granted g
+join mainspring.task t on t.id = g.id
+join mainspring.run r on r.id = t.run_id
+union all
+select 'lane', 0, 0, null, null, null, l.lane, null, null, null, null, null, null, null, null
+from (select lane from queued union select lane from requeued) as l;
+
+-- name: explain_refused
+-- Why items were refused: already_yours when this worker ended exactly that attempt (its answer
+-- was lost), else superseded.  $1 worker  $2 task ids  $3 terms
+select u.id, u.term,
+  (t.worker_id = $1 and t.term = u.term and t.finished_at is not null)
+    or exists (
+      select 1 from mainspring.attempt a
+      where a.task_id = u.id and a.term = u.term and a.worker_id = $1 and a.state <> 'lost')
+  as already_yours
+from unnest($2::bigint[], $3::int[]) as u (id, term)
+left join mainspring.task t on t.id = u.id;
+
+-- name: read_claims
+-- What claims hold, for handing back and reaping.  $1 worker  $2 claims, or null for all  $3 limit
+select c.id as claim_id, t.id, t.term, t.run_id, t.version_id, t.node, t.attempt, t.lost,
+  t.started_at, r.open_tasks is not null as many
+from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+join mainspring.task t on t.id = k.id and t.term = k.term and t.state = 'ready'
+join mainspring.run r on r.id = t.run_id
+where c.worker_id = $1 and ($2::uuid[] is null or c.id = any($2::uuid[]))
+limit $3;
+
+-- name: drop_claims
+-- Claims of which nothing is left.  $1 worker  $2 claims, or null for all
+delete from mainspring.claim where worker_id = $1 and ($2::uuid[] is null or id = any($2::uuid[]));
+
+-- name: end_worker
+-- The lease goes only when its claims are gone: the foreign key refuses otherwise.
+-- $1 worker  $2 ending
+with l as (delete from mainspring.lease where worker_id = $1 returning worker_id)
+update mainspring.worker w set ended_at = clock_timestamp(), ending = $2
+from l where w.id = l.worker_id
+returning w.id;
+
+-- name: read_versions
+-- $1 version ids
+select v.id, v.number, v.spec, d.name as dag
+from mainspring.version v join mainspring.dag d on d.id = v.dag_id
+where v.id = any($1::int[]);
+
+-- name: read_snapshots
+-- $1 snapshot ids
+select id, digest from mainspring.snapshot where id = any($1::int[]);
+
+-- name: read_results
+-- The results of these tasks, large ones from payload.  $1 task ids
+select t.id, case when octet_length(t.result) = 0 then p.content else t.result end as result
+from mainspring.task t
+left join mainspring.payload p
+  on octet_length(t.result) = 0 and p.owner_id = t.id and p.kind = 'result'
+where t.id = any($1::bigint[]);
+
+-- name: read_parameters
+-- Large parameters of these runs.  $1 run ids
+select owner_id as id, content from mainspring.payload
+where owner_id = any($1::bigint[]) and kind = 'parameters';
+
+-- name: append_log
+-- Accepted from the current term only; a chunk that is there already stays as it is.
+-- $1 task ids  $2 terms  $3 numbers  $4 contents
+insert into mainspring.log (task_id, term, number, written_at, content)
+select u.id, u.term, u.number, clock_timestamp(), u.content
+from unnest($1::bigint[], $2::int[], $3::int[], $4::bytea[]) as u (id, term, number, content)
+join mainspring.task t on t.id = u.id and t.term = u.term
+on conflict do nothing;

@@ -1,0 +1,147 @@
+-- What engines do: hold the shard, wake what is due, reap the dead, audit the open.
+
+-- name: read_shard
+-- $1 shard
+select term, beat, holder, holder_name, clock_timestamp() as now from mainspring.shard where number = $1;
+
+-- name: take_shard
+-- Guarded by the beat that the taker watched for a full lease of its own connected time.
+-- $1 shard  $2 holder  $3 holder's name  $4 beat seen
+update mainspring.shard
+set holder = $2, holder_name = $3, term = term + 1, beat = beat + 1, renewed_at = clock_timestamp()
+where number = $1 and beat = $4
+returning term, beat;
+
+-- name: renew_shard
+-- $1 shard  $2 holder  $3 term
+update mainspring.shard set beat = beat + 1, renewed_at = clock_timestamp()
+where number = $1 and holder = $2 and term = $3
+returning beat;
+
+-- name: free_shard
+-- A clean stop leaves the shard to whoever asks next.  $1 shard  $2 holder  $3 term
+update mainspring.shard set holder = null, holder_name = null, beat = beat + 1
+where number = $1 and holder = $2 and term = $3
+returning beat;
+
+-- name: raise_epoch
+-- $1 system identifier  $2 timeline
+update mainspring.epoch
+set number = number + case when system_identifier is null then 0 else 1 end,
+  system_identifier = $1, timeline = $2
+where system_identifier is distinct from $1 or timeline is distinct from $2
+returning number;
+
+-- name: wake_backoff
+-- Due timers become ready tasks. A timer whose term has passed is dropped without effect.
+-- $1 now  $2 limit
+with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+due as (
+  delete from mainspring.timer where ctid = any (array(
+    select ctid from mainspring.timer
+    where kind = 'backoff' and due_at <= (select now from clock)
+    order by kind, due_at limit $2 for update skip locked))
+  returning subject, term),
+locked as materialized (
+  select t.id from due d join mainspring.task t on t.id = d.subject and t.term = d.term
+  where t.state = 'backoff'
+  order by t.id for update of t),
+woken as (
+  update mainspring.task t set state = 'ready', position = nextval('mainspring.position')
+  from locked l where t.id = l.id and t.state = 'backoff'
+  returning t.id, t.lane, t.priority, t.position, t.term),
+queued as (
+  insert into mainspring.ready (lane, priority, position, task_id, term)
+  select lane, priority, position, id, term from woken
+  returning lane)
+select (select count(*) from due)::int as due, array(select distinct lane from queued) as lanes;
+
+-- name: wake_starts
+-- Runs whose start time has come: their roots become ready.  $1 now  $2 limit
+with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+due as (
+  delete from mainspring.timer where ctid = any (array(
+    select ctid from mainspring.timer
+    where kind = 'start' and due_at <= (select now from clock)
+    order by kind, due_at limit $2 for update skip locked))
+  returning subject),
+locked as materialized (
+  select t.id
+  from due d
+  join mainspring.run r on r.id = d.subject
+  join mainspring.version v on v.id = r.version_id
+  cross join generate_series(0, v.tasks - 1) as n (number)
+  join mainspring.task t on t.id = r.id + n.number
+  where t.state = 'waiting' and t.unmet = 0
+  order by t.id for update of t),
+woken as (
+  update mainspring.task t set state = 'ready', position = nextval('mainspring.position')
+  from locked l where t.id = l.id and t.state = 'waiting' and t.unmet = 0
+  returning t.id, t.lane, t.priority, t.position, t.term),
+queued as (
+  insert into mainspring.ready (lane, priority, position, task_id, term)
+  select lane, priority, position, id, term from woken
+  returning lane)
+select (select count(*) from due)::int as due, array(select distinct lane from queued) as lanes;
+
+-- name: due_deadlines
+-- Runs whose time is up; their timers go.  $1 now  $2 limit
+with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now)
+delete from mainspring.timer where ctid = any (array(
+  select ctid from mainspring.timer
+  where kind = 'deadline' and due_at <= (select now from clock)
+  order by kind, due_at limit $2 for update skip locked))
+returning subject as run_id;
+
+-- name: next_timer
+select min(due_at) as due_at, clock_timestamp() as now from (
+  select (select due_at from mainspring.timer where kind = k order by kind, due_at limit 1) as due_at
+  from unnest(enum_range(null::mainspring.timer_kind)) as k) as heads;
+
+-- name: read_leases
+select l.worker_id, l.beat, l.seconds, w.name
+from mainspring.lease l join mainspring.worker w on w.id = l.worker_id;
+
+-- name: lock_lease
+-- Reaping begins by locking the lease at the beat that was watched: from here on the worker can
+-- neither renew nor claim until we are done.  $1 worker  $2 beat seen
+select worker_id from mainspring.lease where worker_id = $1 and beat = $2 for update;
+
+-- name: audit_open
+-- Open tasks of a slice that nothing would ever move on: neither in ready, nor claimed, nor
+-- timed, nor waiting for a parent. In a sound system it finds none.
+-- $1 first task id  $2 how many
+with slice as materialized (
+  select * from mainspring.task where id >= $1 order by id limit $2),
+claimed as materialized (
+  select k.id, k.term from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)),
+stuck as (
+  select s.id, s.state::text as state, s.term
+  from slice s
+  where s.state = 'ready'
+    and not exists (select 1 from mainspring.ready q
+      where q.lane = s.lane and q.priority = s.priority and q.position = s.position)
+    and (s.id, s.term) not in (select id, term from claimed)
+  union all
+  select s.id, s.state::text, s.term from slice s
+  where s.state = 'backoff' and not exists (select 1 from mainspring.timer m
+    where m.kind = 'backoff' and m.subject = s.id and m.term = s.term and m.due_at = s.due_at)
+  union all
+  select s.id, s.state::text, s.term from slice s
+  where s.state = 'waiting' and s.unmet = 0 and not exists (select 1 from mainspring.timer m
+    where m.kind = 'start' and m.subject = s.run_id and m.due_at = s.due_at))
+select (select max(id) from slice) as last, (select count(*) from slice)::int as seen,
+  array(select id from stuck) as stuck_ids, array(select term from stuck) as stuck_terms;
+
+-- name: mend_stuck
+-- Puts what the audit found back into its queue, under a higher term.
+-- $1 task ids  $2 terms
+with mended as (
+  update mainspring.task t
+  set state = 'ready', term = t.term + 1, position = nextval('mainspring.position')
+  from unnest($1::bigint[], $2::int[]) as u (id, term)
+  where t.id = u.id and t.term = u.term and t.unmet = 0 and t.state in ('ready', 'backoff', 'waiting')
+  returning t.id, t.lane, t.priority, t.position, t.term)
+insert into mainspring.ready (lane, priority, position, task_id, term)
+select lane, priority, position, id, term from mended
+returning lane;

@@ -1,0 +1,132 @@
+-- The promises as queries that must return no rows. Each returns the ids of what breaks it.
+-- Used after every integration test, by the fault harness, the benchmark and `mainspring doctor`.
+
+-- name: L1_one_live_claim_per_task
+select k.id, k.term
+from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+join mainspring.task t on t.id = k.id and t.term = k.term and t.state = 'ready'
+group by k.id, k.term having count(*) > 1;
+
+-- name: L1_a_claimed_task_is_not_in_a_queue
+select k.id, k.term
+from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+join mainspring.ready q on q.task_id = k.id and q.term = k.term;
+
+-- name: L2_attempts_ended_under_terms_below_the_task
+select a.task_id, a.term, t.term as task_term
+from mainspring.attempt a join mainspring.task t on t.id = a.task_id
+where a.term > t.term
+  or (a.term = t.term and t.state in ('waiting', 'ready', 'backoff', 'parked'));
+
+-- name: N1_a_queue_row_stands_for_one_ready_task
+select q.task_id, q.term
+from mainspring.ready q left join mainspring.task t on t.id = q.task_id
+where t.id is null or t.state <> 'ready' or t.term <> q.term or t.position <> q.position
+  or t.lane <> q.lane or t.priority <> q.priority;
+
+-- name: N1_every_ready_task_is_queued_or_claimed
+select t.id, t.term
+from mainspring.task t
+where t.state = 'ready'
+  and not exists (select 1 from mainspring.ready q
+    where q.lane = t.lane and q.priority = t.priority and q.position = t.position)
+  and not exists (select 1 from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+    where k.id = t.id and k.term = t.term);
+
+-- name: N1_every_task_in_backoff_has_its_timer
+select t.id, t.term
+from mainspring.task t
+where t.state = 'backoff' and not exists (select 1 from mainspring.timer m
+  where m.kind = 'backoff' and m.subject = t.id and m.term = t.term);
+
+-- name: N1_every_waiting_task_waits_for_something
+select t.id
+from mainspring.task t
+where t.state = 'waiting' and t.unmet = 0 and not exists (select 1 from mainspring.timer m
+  where m.kind = 'start' and m.subject = t.run_id);
+
+-- name: N1_every_run_has_all_its_tasks
+select r.id
+from mainspring.run r join mainspring.version v on v.id = r.version_id
+where v.tasks <> (select count(*) from mainspring.task t where t.id >= r.id and t.id < r.id + v.tasks);
+
+-- name: N2_a_key_belongs_to_one_existing_run
+select i.key, i.run_id
+from mainspring.idempotency i left join mainspring.run r on r.id = i.run_id where r.id is null;
+
+-- name: D1_a_task_starts_only_after_all_its_parents_succeeded
+select t.id, t.state::text, p.id as parent, p.state::text as parent_state
+from mainspring.task t
+join mainspring.edge e on e.version_id = t.version_id and e.after = t.node
+join mainspring.task p on p.id = t.run_id + e.before
+where p.state <> 'succeeded'
+  and (t.state in ('ready', 'backoff', 'parked', 'succeeded', 'failed') or t.started_at is not null);
+
+-- name: D1_unmet_counts_the_parents_that_have_not_succeeded
+select t.id, t.unmet
+from mainspring.task t
+where t.state = 'waiting' and t.unmet <> (
+  select count(*) from mainspring.edge e
+  join mainspring.task p on p.id = t.run_id + e.before and p.state <> 'succeeded'
+  where e.version_id = t.version_id and e.after = t.node);
+
+-- name: D1_nothing_waits_for_a_parent_that_will_never_succeed
+select t.id, p.id as parent, p.state::text
+from mainspring.task t
+join mainspring.edge e on e.version_id = t.version_id and e.after = t.node
+join mainspring.task p on p.id = t.run_id + e.before
+where t.state = 'waiting' and p.state in ('failed', 'skipped', 'upstream_failed', 'cancelled');
+
+-- name: D3_open_tasks_counts_the_open_tasks
+select r.id, r.open_tasks
+from mainspring.run r join mainspring.version v on v.id = r.version_id
+where r.open_tasks is not null and r.open_tasks <> (
+  select count(*) from mainspring.task t
+  where t.id >= r.id and t.id < r.id + v.tasks
+    and t.state in ('waiting', 'ready', 'backoff', 'parked'));
+
+-- name: D3_the_verdict_is_a_function_of_the_tasks
+select r.id, r.state::text, y.verdict
+from mainspring.run r
+join mainspring.version v on v.id = r.version_id
+join lateral (
+  select case
+    when count(*) filter (where t.state in ('waiting', 'ready', 'backoff', 'parked')) > 0 then 'running'
+    when count(*) filter (where t.state in ('failed', 'upstream_failed')) > 0 then 'failed'
+    when count(*) filter (where t.state = 'cancelled') > 0
+      then case r.stop when 'deadline' then 'failed' else 'cancelled' end
+    else 'succeeded' end as verdict
+  from mainspring.task t where t.id >= r.id and t.id < r.id + v.tasks) y on true
+where r.open_tasks is not null
+  and (r.state::text <> y.verdict or (r.finished_at is null) <> (y.verdict = 'running'));
+
+-- name: T1_closed_tasks_have_an_end_and_open_ones_none
+select id, state::text
+from mainspring.task
+where (finished_at is null) <> (state in ('waiting', 'ready', 'backoff', 'parked'));
+
+-- name: T2_no_more_attempts_than_the_policy_allows
+select t.id, t.attempt, (s.spec -> 'tasks' -> t.node -> 'retry' ->> 'attempts')::int as allowed
+from mainspring.task t
+join mainspring.version v on v.id = t.version_id,
+lateral (select convert_from(v.spec, 'UTF8')::json as spec where t.attempt > 1) as s
+where t.attempt > coalesce((s.spec -> 'tasks' -> t.node -> 'retry' ->> 'attempts')::int, 1);
+
+-- name: T2_the_charged_attempts_are_all_there
+select t.id, t.attempt
+from mainspring.task t
+where t.attempt > 1 and t.attempt - 1 > (
+  select count(*) from mainspring.attempt a
+  where a.task_id = t.id and a.state in ('failed', 'timed_out'));
+
+-- name: T2_lost_attempts_are_counted
+select t.id, t.lost
+from mainspring.task t
+where t.lost <> (select count(*) from mainspring.attempt a where a.task_id = t.id and a.state = 'lost')
+  and t.lost > 0;
+
+-- name: T2_every_failed_task_is_a_problem_and_nothing_else_is
+select coalesce(t.id, p.task_id) as id
+from (select id from mainspring.task where state = 'failed') t
+full join mainspring.problem p on p.task_id = t.id
+where t.id is null or p.task_id is null;

@@ -1,0 +1,231 @@
+-- What people look at: lists, one run, its tasks, attempts and logs, queues and workers.
+-- Every statement is bounded by a limit, by the tasks of one run, or by what is claimed now.
+
+-- name: read_clock
+select clock_timestamp() as now;
+
+-- name: page_dags
+-- By name.  $1 tenant  $2 after this name  $3 limit
+select d.name, d.file, v.number as version, v.tasks, s.digest as snapshot, d.changed_at,
+  coalesce(spec.json ->> 'description', '') as description,
+  coalesce(spec.json ->> 'owner', '') as owner,
+  array(select json_array_elements_text(spec.json -> 'tags')) as tags,
+  last.id as last_run_id, last.state as last_run_state, last.created_at as last_run_created_at
+from mainspring.dag d
+join mainspring.version v on v.id = d.version_id
+join mainspring.snapshot s on s.id = d.snapshot_id
+join lateral (select convert_from(v.spec, 'UTF8')::json as json) spec on true
+left join lateral (
+  select r.id, r.state, r.created_at from mainspring.run_view r
+  where r.id = (
+    select id from mainspring.run
+    where tenant_id = d.tenant_id and dag_id = d.id order by id desc limit 1)) last on true
+where d.tenant_id = $1 and d.name > $2
+order by d.name
+limit $3;
+
+-- name: page_file_problems
+-- $1 tenant  $2 limit
+select file, line, message, seen_at from mainspring.file_problem
+where tenant_id = $1 order by file limit $2;
+
+-- name: find_dag
+-- $1 tenant  $2 name
+select id from mainspring.dag where tenant_id = $1 and name = $2;
+
+-- name: find_last_run
+-- $1 tenant  $2 dag, or null for any.  Two statements in one, each with an index of its own.
+select id from (
+  (select id from mainspring.run where $2::int is null and tenant_id = $1 order by id desc limit 1)
+  union all
+  (select id from mainspring.run where tenant_id = $1 and dag_id = $2 order by id desc limit 1)) as last;
+
+-- name: page_runs
+-- Newest first. A state is derived, so it cannot be looked up: the newest runs are read and those
+-- in another state left out. That is why the number of runs looked at has a limit of its own.
+-- $1 tenant  $2 dag, or null for any  $3 below this id  $4 look at  $5 state, or null  $6 limit
+with seen as materialized (
+  (select id from mainspring.run
+   where $2::int is null and tenant_id = $1 and id < $3 order by id desc limit $4)
+  union all
+  (select id from mainspring.run
+   where tenant_id = $1 and dag_id = $2 and id < $3 order by tenant_id, dag_id, id desc limit $4)),
+fit as materialized (
+  select seen.id from seen join mainspring.run_view r on r.id = seen.id
+  where $5::text is null or r.state = $5
+  order by seen.id desc limit $6)
+select r.id, r.dag, r.version, r.version_id, s.digest as snapshot, r.trigger, r.created_at, r.created_by,
+  r.due_at, r.rerun_of, r.tasks, r.state, r.stop, r.open_tasks, r.failed_tasks, r.started_at,
+  r.finished_at, clock_timestamp() as read_at
+from fit
+join mainspring.run_view r on r.id = fit.id
+join mainspring.snapshot s on s.id = r.snapshot_id
+order by r.id desc;
+
+-- name: read_run
+-- $1 tenant  $2 run
+select r.id, r.dag, r.version, r.version_id, s.digest as snapshot, r.trigger, r.created_at, r.created_by,
+  r.due_at, r.rerun_of, r.tasks, r.state, r.stop, r.open_tasks, r.failed_tasks, r.started_at,
+  r.finished_at, clock_timestamp() as read_at
+from mainspring.run_view r
+join mainspring.snapshot s on s.id = r.snapshot_id
+where r.tenant_id = $1 and r.id = $2;
+
+-- name: read_run_parameters
+-- $1 run
+select case when octet_length(r.parameters) = 0 then p.content else r.parameters end as parameters
+from mainspring.run r
+left join mainspring.payload p on p.owner_id = r.id and p.kind = 'parameters'
+where r.id = $1;
+
+-- name: count_tasks
+-- $1 run  $2 how many tasks it has
+select state, count(*)::int as tasks from mainspring.task_view
+where id >= $1 and id < $1::bigint + $2::int
+group by state;
+
+-- name: page_tasks
+-- Who runs a task is told by the claim until the worker has written its start, and what the row
+-- tells of a running task's start may be of the attempt before.
+-- $1 run  $2 how many tasks it has  $3 states, or null for all  $4 limit  $5 how much of a result
+with claimed as materialized (
+  select k.id, k.term, c.worker_id, c.claimed_at
+  from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+  where k.id >= $1 and k.id < $1::bigint + $2::int)
+select t.id, t.node, t.name, t.lane, t.priority, t.state, t.term, t.attempt, t.lost, t.generation,
+  t.unmet, t.stop, t.due_at,
+  case t.state when 'running' then greatest(t.started_at, c.claimed_at) else t.started_at end
+    as started_at,
+  t.finished_at, w.name as worker,
+  substring(case when octet_length(t.result) = 0 then p.content else t.result end for $5::int) as result,
+  octet_length(case when octet_length(t.result) = 0 then p.content else t.result end) as result_bytes
+from mainspring.task_view t
+left join claimed c on c.id = t.id and c.term = t.term
+left join mainspring.worker w on w.id = case
+  when t.state = 'running' then coalesce(c.worker_id, t.worker_id)
+  when t.finished_at is not null then t.worker_id end
+left join mainspring.payload p
+  on octet_length(t.result) = 0 and p.owner_id = t.id and p.kind = 'result'
+where t.id >= $1 and t.id < $1::bigint + $2::int and ($3::text[] is null or t.state = any($3))
+order by t.id
+limit $4;
+
+-- name: page_attempts
+-- Those that ended in any way but plain success.  $1 run  $2 how many tasks it has  $3 limit
+select a.task_id, a.term, a.attempt, a.state::text as state, a.started_at, a.finished_at,
+  w.name as worker, a.error
+from mainspring.attempt a
+left join mainspring.worker w on w.id = a.worker_id
+where a.task_id >= $1 and a.task_id < $1::bigint + $2::int
+order by a.task_id, a.term
+limit $3;
+
+-- name: last_attempts
+-- The newest of each task.  $1 task ids
+select a.task_id, a.term, a.attempt, a.state::text as state, a.started_at, a.finished_at,
+  w.name as worker, a.error
+from unnest($1::bigint[]) as u (id)
+join lateral (
+  select * from mainspring.attempt a where a.task_id = u.id order by a.term desc limit 1) a on true
+left join mainspring.worker w on w.id = a.worker_id;
+
+-- name: page_problems
+-- What failed for good in a run, with the attempt that tells why.
+-- $1 run  $2 how many tasks it has  $3 limit
+select a.task_id, a.term, a.attempt, a.state::text as state, a.started_at, a.finished_at,
+  w.name as worker, a.error
+from mainspring.problem p
+join mainspring.attempt a on a.task_id = p.task_id and a.term = p.term
+left join mainspring.worker w on w.id = a.worker_id
+where p.task_id >= $1 and p.task_id < $1::bigint + $2::int
+order by p.task_id
+limit $3;
+
+-- name: page_log
+-- The chunks after a place in the logs of a run's neighbouring tasks, in the key's order.
+-- $1 task  $2 term  $3 number  $4 below this task id  $5 terms, or null for all  $6 limit
+select task_id, term, number, content from mainspring.log
+where (task_id, term, number) > ($1::bigint, $2::int, $3::int) and task_id < $4
+  and ($5::int[] is null or term = any($5))
+order by task_id, term, number
+limit $6;
+
+-- name: follow_logs
+-- What was written since, of many tasks at once.
+-- $1 task ids  $2 terms  $3 numbers  $4 terms wanted, or null for all  $5 limit of each task
+select l.task_id, l.term, l.number, l.content
+from unnest($1::bigint[], $2::int[], $3::int[]) as u (id, term, number)
+join lateral (
+  select * from mainspring.log l
+  where l.task_id = u.id and (l.term, l.number) > (u.term, u.number)
+    and ($4::int[] is null or l.term = any($4))
+  order by l.term, l.number limit $5) l on true
+order by l.task_id, l.term, l.number;
+
+-- name: page_workers
+-- The living: those with a lease.  $1 limit
+select w.id, w.name, w.host, w.pid, w.queues, w.slots, w.started_at, l.renewed_at,
+  l.seconds::float8 as lease_seconds, l.draining, clock_timestamp() as read_at
+from mainspring.lease l join mainspring.worker w on w.id = l.worker_id
+order by w.name, w.id
+limit $1;
+
+-- name: count_claimed
+-- What each worker has in hand, by lane.
+select c.worker_id, t.lane, count(*)::int as tasks
+from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+join mainspring.task t on t.id = k.id and t.term = k.term and t.state = 'ready'
+group by c.worker_id, t.lane;
+
+-- name: page_queues
+-- $1 tenant  $2 limit
+select id, name from mainspring.queue where tenant_id = $1 order by name limit $2;
+
+-- name: measure_lanes
+-- How many wait in each lane, counted up to a limit, and since when the first of each priority.
+-- $1 lanes  $2 count up to
+select u.lane, depth.tasks, oldest.due_at as oldest_at
+from unnest($1::int[]) as u (lane)
+join lateral (
+  select count(*)::int as tasks
+  from (select 1 from mainspring.ready q where q.lane = u.lane limit $2) as counted) depth on true
+left join lateral (
+  select min(t.due_at) as due_at
+  from generate_series(0, 9) as p (priority)
+  join lateral (
+    select q.task_id from mainspring.ready q
+    where q.lane = u.lane and q.priority = p.priority
+    order by q.lane, q.priority desc, q.position limit 1) head on true
+  join mainspring.task t on t.id = head.task_id) oldest on true;
+
+-- name: count_ahead
+-- How many tasks will be claimed before these, counted up to a limit.  $1 task ids  $2 count up to
+select t.id, (
+    select count(*) from (
+      select 1 from mainspring.ready q
+      where q.lane = t.lane and q.priority > t.priority limit $2) as more_urgent)::int
+  + (
+    select count(*) from (
+      select 1 from mainspring.ready q
+      where q.lane = t.lane and q.priority = t.priority and q.position < t.position limit $2)
+    as earlier)::int as tasks
+from mainspring.task t
+where t.id = any($1::bigint[]);
+
+-- name: read_engine
+-- Who runs the duties.  $1 shard
+select holder_name as name, holder is not null as held, renewed_at, clock_timestamp() as read_at
+from mainspring.shard where number = $1;
+
+-- name: recent_problems
+-- Failures among the newest problems.  $1 tenant  $2 seconds  $3 look at
+select count(*)::int as tasks from (
+  select p.failed_at from mainspring.problem p
+  where p.tenant_id = $1 order by p.task_id desc limit $3) as newest
+where failed_at > clock_timestamp() - $2::float8 * interval '1 second';
+
+-- name: read_server
+select current_setting('server_version_num')::int as version_number,
+  current_setting('server_version') as version,
+  current_user::text as role, current_database()::text as database,
+  (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as superuser;

@@ -1,0 +1,138 @@
+-- Runs come in through one door.
+
+-- name: reserve_ids
+-- $1 how many blocks of 100. Sequences are never rolled back, so a block has one owner for ever.
+select nextval('mainspring.id_block') as first from generate_series(1, $1::int);
+
+-- name: create_runs
+-- Runs, their tasks, and the roots that are due made ready: one statement, all or nothing.
+-- A run id that exists already, or a key that another run holds, makes nothing and is missing
+-- from the answer; `read_keys` then tells who won. Keys go in sorted, so that two callers with
+-- overlapping keys wait for each other in one order.
+-- $1 run ids  $2 versions  $3 snapshots  $4 tenant  $5 triggers  $6 parameters  $7 due times
+-- $8 creators  $9 keys  $10 digests  $11 rerun_of  $12 now
+with clock as materialized (select coalesce($12::timestamptz, clock_timestamp()) as now),
+item as materialized (
+  select u.id, u.version_id, u.snapshot_id, u.trigger, u.parameters,
+    coalesce(u.due_at, clock.now) as due_at, u.created_by, u.key, u.digest, u.rerun_of, clock.now
+  from clock, unnest(
+    $1::bigint[], $2::int[], $3::int[], $5::text[], $6::bytea[], $7::timestamptz[],
+    $8::text[], $9::text[], $10::bytea[], $11::bigint[])
+    as u (id, version_id, snapshot_id, trigger, parameters, due_at, created_by, key, digest, rerun_of)),
+keyed as (
+  insert into mainspring.idempotency (tenant_id, key, run_id, digest, created_at)
+  select $4, key, id, digest, now from item where key is not null order by key
+  on conflict do nothing
+  returning run_id),
+made as (
+  insert into mainspring.run (id, created_at, due_at, tenant_id, dag_id, version_id, snapshot_id,
+    trigger, created_by, rerun_of, parameters, open_tasks, failed_tasks, cancelled_tasks, state)
+  select i.id, i.now, i.due_at, $4, v.dag_id, i.version_id, i.snapshot_id,
+    i.trigger::mainspring.trigger_kind, i.created_by, i.rerun_of,
+    case when octet_length(i.parameters) > 1024 then ''::bytea else i.parameters end,
+    many.tasks, many.none, many.none, many.state::mainspring.run_state
+  from item i
+  join mainspring.version v on v.id = i.version_id
+  left join lateral (select v.tasks, 0 as none, 'running' as state where v.tasks > 1) many on true
+  where i.key is null or i.id in (select run_id from keyed)
+  on conflict (id) do nothing
+  returning id, created_at, due_at, version_id),
+drawn as (
+  insert into mainspring.task (id, run_id, position, due_at, tenant_id, version_id, node, lane,
+    unmet, state, priority)
+  select m.id + n.number, m.id,
+    case when n.parents = 0 and m.due_at <= m.created_at then nextval('mainspring.position') end,
+    m.due_at, $4, m.version_id, n.number, n.lane, n.parents,
+    (case when n.parents = 0 and m.due_at <= m.created_at then 'ready' else 'waiting' end)
+      ::mainspring.task_state,
+    n.priority
+  from made m
+  join mainspring.node n on n.version_id = m.version_id
+  returning id, lane, priority, position, term, state),
+queued as (
+  insert into mainspring.ready (lane, priority, position, task_id, term)
+  select lane, priority, position, id, term from drawn where state = 'ready'
+  returning lane),
+delayed as (
+  insert into mainspring.timer (kind, due_at, subject, term)
+  select 'start', due_at, id, 0 from made where due_at > created_at),
+limited as (
+  insert into mainspring.timer (kind, due_at, subject, term)
+  select 'deadline', m.due_at + v.timeout_seconds * interval '1 second', m.id, 0
+  from made m join mainspring.version v on v.id = m.version_id
+  where v.timeout_seconds is not null),
+large as (
+  insert into mainspring.payload (owner_id, kind, content)
+  select id, 'parameters', parameters from item
+  -- `is true` keeps it from becoming a join of two sets, which without hash joins is quadratic.
+  where octet_length(parameters) > 1024 and (id in (select id from made)) is true
+  on conflict do nothing)
+select 'run' as kind, id from made
+union all
+select distinct 'lane', lane::bigint from queued;
+
+-- name: read_keys
+-- Who holds these idempotency keys. $1 tenant  $2 keys
+select key, run_id, digest from mainspring.idempotency where tenant_id = $1 and key = any($2::text[]);
+
+-- name: existing_runs
+-- $1 run ids
+select id from mainspring.run where id = any($1::bigint[]);
+
+-- name: lock_runs
+-- The first of the three statements of a stop: in id order, before any task.  $1 run ids
+select id from mainspring.run where id = any($1::bigint[]) order by id for update;
+
+-- name: lock_tasks
+-- The second: the open tasks of those runs, in id order. Each id is looked up: given a range, a
+-- planner without statistics reads the whole table.  $1 run ids
+select t.id
+from mainspring.run r
+join mainspring.version v on v.id = r.version_id
+cross join generate_series(0, v.tasks - 1) as n (number)
+join mainspring.task t on t.id = r.id + n.number
+where r.id = any($1::bigint[]) and t.state in ('waiting', 'ready', 'backoff', 'parked')
+order by t.id for update of t;
+
+-- name: stop_tasks
+-- The third, with a snapshot taken after the locks: unclaimed tasks are closed, claimed ones get
+-- a note that the next renewal brings to their worker. A task is unclaimed if its row in ready
+-- can still be deleted.  $1 run ids  $2 kind of stop  $3 task ids  $4 now
+with clock as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
+unqueued as (
+  delete from mainspring.ready q using mainspring.task t
+  where t.id = any($3::bigint[]) and t.state = 'ready'
+    and q.lane = t.lane and q.priority = t.priority and q.position = t.position
+  returning q.task_id),
+closed as (
+  update mainspring.task t
+  set state = 'cancelled', stop = coalesce(t.stop, $2::text::mainspring.stop_kind),
+    term = t.term + 1, finished_at = (select now from clock)
+  where t.id = any($3::bigint[])
+    and (t.state in ('waiting', 'backoff', 'parked') or t.id in (select task_id from unqueued))
+  returning t.run_id),
+noted as (
+  update mainspring.task t set stop = coalesce(t.stop, $2::text::mainspring.stop_kind)
+  where t.id = any($3::bigint[]) and t.state = 'ready' and t.id not in (select task_id from unqueued)
+  returning t.id),
+tally as materialized (
+  select run_id, sum(closed)::int as closed
+  from (
+    select unnest($1::bigint[]) as run_id, 0 as closed
+    union all
+    select run_id, 1 from closed) as ends
+  group by run_id),
+progress as (
+  update mainspring.run r
+  set stop = coalesce(r.stop, $2::text::mainspring.stop_kind),
+    open_tasks = r.open_tasks - y.closed,
+    cancelled_tasks = r.cancelled_tasks + y.closed,
+    state = case when r.open_tasks > y.closed then r.state
+      when r.failed_tasks > 0 or coalesce(r.stop::text, $2) = 'deadline' then 'failed'
+      else 'cancelled' end::mainspring.run_state,
+    finished_at = case when r.open_tasks = y.closed then (select now from clock) end
+  from tally y
+  where r.id = y.run_id and r.open_tasks > 0
+  returning r.id)
+select (select count(*) from closed) as closed, (select count(*) from noted) as noted,
+  (select count(*) from progress) as runs;

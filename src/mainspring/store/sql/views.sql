@@ -1,0 +1,49 @@
+-- What people see: derived states, recreated after every migration.
+
+-- A task in state ready whose row in ready is gone has been claimed: it runs.
+create or replace view mainspring.task_view as
+select t.id, t.run_id, t.tenant_id, t.version_id, t.node, t.index, n.name, t.lane, t.priority,
+  case
+    when t.state = 'ready' and not exists (
+      select 1 from mainspring.ready q
+      where q.lane = t.lane and q.priority = t.priority and q.position = t.position)
+    then 'running' else t.state::text
+  end as state,
+  t.term, t.attempt, t.lost, t.generation, t.unmet, t.stop::text as stop,
+  t.due_at, t.started_at, t.finished_at, t.worker_id, t.result
+from mainspring.task t
+join mainspring.node n on n.version_id = t.version_id and n.number = t.node;
+
+-- The state of a run of one task is its task's; of a run of many, its verdict, or whether
+-- any task has started.
+create or replace view mainspring.run_view as
+select r.id, r.tenant_id, r.dag_id, d.name as dag, r.version_id, v.number as version,
+  r.snapshot_id, r.trigger::text as trigger, r.created_at, r.created_by, r.due_at, r.rerun_of,
+  r.parameters, v.tasks,
+  case
+    when r.open_tasks is null then
+      case one.state
+        when 'waiting' then 'queued' when 'ready' then case one.attempt when 1 then 'queued' else 'running' end
+        when 'backoff' then 'running' when 'parked' then 'running'
+        when 'skipped' then 'succeeded' when 'upstream_failed' then 'failed'
+        when 'cancelled' then case one.stop when 'deadline' then 'failed' else 'cancelled' end
+        else one.state
+      end
+    when r.state <> 'running' then r.state::text
+    when exists (
+      select 1 from mainspring.task_view t
+      where t.id >= r.id and t.id < r.id + v.tasks
+        and (t.state not in ('waiting', 'ready') or t.attempt > 1))
+    then 'running' else 'queued'
+  end as state,
+  coalesce(r.stop::text, one.stop) as stop,
+  coalesce(r.open_tasks, case when one.finished_at is null then 1 else 0 end) as open_tasks,
+  coalesce(r.failed_tasks, case one.state when 'failed' then 1 else 0 end) as failed_tasks,
+  case when r.open_tasks is null then one.started_at
+    else (select min(t.started_at) from mainspring.task t where t.id >= r.id and t.id < r.id + v.tasks)
+  end as started_at,
+  coalesce(r.finished_at, one.finished_at) as finished_at
+from mainspring.run r
+join mainspring.dag d on d.id = r.dag_id
+join mainspring.version v on v.id = r.version_id
+left join mainspring.task_view one on r.open_tasks is null and one.id = r.id;

@@ -1,0 +1,88 @@
+"""Fixtures: one embedded PostgreSQL per test process, one fresh database per test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+from hypothesis import HealthCheck, settings
+
+from mainspring.embedded import EmbeddedPostgres, destroy
+from mainspring.store.connection import Connection, connect
+from mainspring.store.migrate import migrate
+from tests.support.invariants import violations
+
+settings.register_profile(
+    "mainspring", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("mainspring")
+
+TEMPLATE = "mainspring_template"
+
+
+class Server:
+    """The test process's PostgreSQL, with a migrated template to copy databases from."""
+
+    def __init__(self, postgres: EmbeddedPostgres, url: str) -> None:
+        self.postgres = postgres
+        self._url = url
+        self._made = 0
+
+    def url(self, database: str) -> str:
+        return self._url.replace("/mainspring?", f"/{database}?")
+
+    async def prepare(self) -> None:
+        await self._admin(f"create database {TEMPLATE}")
+        connection = await connect(self.url(TEMPLATE), name="template")
+        await migrate(connection)
+        await connection.close()
+
+    async def create(self) -> str:
+        self._made += 1
+        name = f"test_{self._made}"
+        await self._admin(f"create database {name} template {TEMPLATE} strategy file_copy")
+        return name
+
+    async def drop(self, name: str) -> None:
+        await self._admin(f"drop database if exists {name} with (force)")
+
+    async def _admin(self, sql: str) -> None:
+        connection = await asyncpg.connect(self._url)
+        await connection.execute(sql)
+        await connection.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home: Path = tmp_path_factory.mktemp("postgres") / "home"
+    # Tests do not ask whether the disk keeps its promises; PostgreSQL's own tests do.
+    postgres = EmbeddedPostgres(
+        home, createdb=True, settings={"fsync": "off", "shared_buffers": "128MB"}
+    )
+    server = Server(postgres, postgres.start())
+    asyncio.run(server.prepare())
+    yield server
+    postgres.stop()
+    destroy(home)
+
+
+@pytest.fixture
+async def database_url(server: Server) -> AsyncIterator[str]:
+    """A fresh database with the schema. After the test every promise must still hold."""
+    name = await server.create()
+    yield server.url(name)
+    connection = await connect(server.url(name), name="invariants")
+    broken = await violations(connection)
+    await connection.close()
+    await server.drop(name)
+    assert not broken, broken
+
+
+@pytest.fixture
+async def connection(database_url: str) -> AsyncIterator[Connection]:
+    connection = await connect(database_url, name="test", stable_plans=True)
+    yield connection
+    await connection.close()

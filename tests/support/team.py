@@ -1,0 +1,159 @@
+"""Real engines and workers as processes, on a database and a folder of dags of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mainspring.client import Client
+from mainspring.store.connection import Connection, connect, fetch
+
+_T = TypeVar("_T")
+
+CLOSED = ("succeeded", "failed", "cancelled")
+
+
+class Team:
+    """Starts processes, triggers dags, waits for what must come to pass.
+
+    A wait has no limit of its own: if what it waits for never comes, the run of the tests stops
+    at the time limit of the whole, and the log of the processes is shown.
+    """
+
+    def __init__(self, url: str, folder: Path, *, lease_seconds: float = 3.0) -> None:
+        self.url = url
+        self.dags = folder / "dags"
+        self.dags.mkdir()
+        self.effects = folder / "effects.log"
+        self.effects.touch()
+        self._home = folder / "home"
+        self._log = (folder / "processes.log").open("wb")
+        self._lease_seconds = lease_seconds
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._written: set[str] = set()
+        self.connection: Connection
+
+    async def __aenter__(self) -> Team:
+        self.connection = await connect(self.url, name="team")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for process in self._processes:
+            if process.poll() is None:
+                # A stopped process acts on no signal but this one.
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+        for process in self._processes:
+            process.wait()
+        self._log.close()
+        if not self.connection.is_closed():
+            await self.connection.close()
+        print(Path(self._log.name).read_text("utf-8", "replace"))
+
+    # --- processes -------------------------------------------------------------------------
+
+    def start_engine(self) -> subprocess.Popen[bytes]:
+        return self._start("engine")
+
+    def start_worker(self, *options: str) -> subprocess.Popen[bytes]:
+        return self._start("worker", *options)
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mainspring", *arguments],
+            env={
+                **os.environ,
+                "MAINSPRING_DATABASE_URL": self.url,
+                "MAINSPRING_HOME": str(self._home),
+                "MAINSPRING_DAGS": str(self.dags),
+                "MAINSPRING_LEASE_SECONDS": str(self._lease_seconds),
+                "EFFECTS": str(self.effects),
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        self._processes.append(process)
+        return process
+
+    # --- dags and runs ---------------------------------------------------------------------
+
+    def write(self, name: str, code: str) -> None:
+        """A file of dags; tasks can log effects outside of the system under test."""
+        self._written.add(name)
+        (self.dags / name).write_text(_PRELUDE + textwrap.dedent(code), "utf-8")
+
+    async def trigger(self, dag: str, parameters: Mapping[str, Any] | None = None) -> int:
+        async with Client(self.url) as client:
+            return await client.trigger(dag, parameters or {})
+
+    async def known(self, dag: str) -> None:
+        """Wait until the dag has been read; a file of ours that cannot be is the test's fault."""
+
+        async def read() -> bool:
+            problems = await self.rows("select file, message from mainspring.file_problem")
+            assert not [p for p in problems if p["file"] in self._written], problems
+            return bool(await self.rows("select 1 from mainspring.dag where name = $1", dag))
+
+        await self.until(read)
+
+    async def ended(self, run_id: int) -> str:
+        return await self.until(
+            lambda: self.connection.fetchval(
+                "select state from mainspring.run_view where id = $1 and state = any($2)",
+                run_id,
+                list(CLOSED),
+            )
+        )
+
+    async def until(self, asked: Callable[[], Awaitable[_T | None]]) -> _T:
+        """What `asked` answers, as soon as it is not nothing."""
+        while not (answer := await asked()):
+            for process in self._processes:
+                assert process.poll() in (None, 0, -signal.SIGKILL), "a process died"
+            await asyncio.sleep(0.02)
+        return answer
+
+    async def rows(self, sql: str, *args: Any) -> list[dict[str, Any]]:
+        return [dict(row) for row in await fetch(self.connection, sql, *args)]
+
+    async def error_of(self, run_id: int) -> str:
+        """Type and message of the last error in a run."""
+        [row] = await self.rows(
+            "select convert_from(error, 'UTF8')::json as error from mainspring.attempt a"
+            " join mainspring.task t on t.id = a.task_id"
+            " where t.run_id = $1 order by a.finished_at desc limit 1",
+            run_id,
+        )
+        return str(row["error"])
+
+    async def log_of(self, run_id: int) -> bytes:
+        rows = await self.rows(
+            "select content from mainspring.log l join mainspring.task t on t.id = l.task_id"
+            " where t.run_id = $1 order by l.task_id, l.term, l.number",
+            run_id,
+        )
+        return b"".join(row["content"] for row in rows)
+
+    def effects_of(self, word: str) -> list[str]:
+        lines = self.effects.read_text("utf-8").splitlines()
+        return [line.partition(" ")[2] for line in lines if line.startswith(f"{word} ")]
+
+
+_PRELUDE = """\
+import asyncio, os, signal, sys, time
+from mainspring import Fail, Retry, RetryPolicy, Skip, dag, task
+
+def effect(word, value=""):
+    with open(os.environ["EFFECTS"], "a") as file:
+        file.write(f"{word} {value}\\n")
+
+"""
