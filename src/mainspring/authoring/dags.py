@@ -1,0 +1,139 @@
+"""`@dag`: a function that draws a graph by calling tasks."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NoReturn, ParamSpec, overload
+
+from mainspring.authoring.drawing import Drawing, RunParameter
+from mainspring.authoring.options import checked_name, checked_seconds, checked_text
+from mainspring.authoring.signatures import annotations_of, signature_of
+from mainspring.domain.durations import Duration
+from mainspring.domain.errors import DefinitionError
+from mainspring.domain.names import NAME_LENGTH_MAX, shown
+from mainspring.domain.parameters import parameter_spec
+from mainspring.domain.specs import DagSpec, ParameterSpec
+
+P = ParamSpec("P")
+
+TAGS_MAX = 100
+DESCRIPTION_LENGTH_MAX = 10_000
+
+
+class Dag(Generic[P]):
+    """A named graph of tasks, drawn by a function when `spec` is first asked for."""
+
+    def __init__(self, function: Callable[P, Any], options: DagSpec) -> None:
+        self.function = function
+        self._options = options
+        functools.update_wrapper(self, function, updated=())
+
+    @property
+    def name(self) -> str:
+        return self._options.name
+
+    @property
+    def spec(self) -> DagSpec:
+        """The dag as plain data; draws it, and raises DefinitionError if it cannot be."""
+        return self._drawn[0]
+
+    @property
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """The functions of its tasks, by entry."""
+        return self._drawn[1].functions
+
+    @functools.cached_property
+    def _drawn(self) -> tuple[DagSpec, Drawing]:
+        drawing = Drawing(self.name)
+        parameters = {p.name: RunParameter(drawing, p.name) for p in self._options.parameters}
+        draw: Callable[..., Any] = self.function
+        with drawing.current():
+            draw(**parameters)
+        return drawing.finish(self._options), drawing
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> NoReturn:
+        raise DefinitionError(
+            f"dag {shown(self.name)} cannot be called",
+            hint=f"start a run with `mainspring dag trigger {self.name}`",
+        )
+
+    def __repr__(self) -> str:
+        return f"<dag {self.name}>"
+
+
+@overload
+def dag(function: Callable[P, Any], /) -> Dag[P]: ...
+
+
+@overload
+def dag(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    owner: str = "",
+    tags: Sequence[str] = (),
+    timeout: Duration | None = None,
+) -> Callable[[Callable[P, Any]], Dag[P]]: ...
+
+
+def dag(
+    function: Callable[P, Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    owner: str = "",
+    tags: Sequence[str] = (),
+    timeout: Duration | None = None,
+) -> Dag[P] | Callable[[Callable[P, Any]], Dag[P]]:
+    """Make a dag of a function: its parameters are the run's, the tasks it calls are the graph.
+
+    `description` is the docstring if it is not given; `timeout` bounds a whole run.
+    """
+
+    def decorate(function: Callable[P, Any]) -> Dag[P]:
+        own_name = getattr(function, "__name__", "")
+        hint = 'give it one: `@dag(name="…")`' if name is None else ""
+        checked_name("a dag", own_name if name is None else name, hint=hint)
+        what = f"dag {shown(name or own_name)}"
+        parameters = _parameters(what, function)
+        text = (inspect.getdoc(function) or "") if description is None else description
+        options = DagSpec(
+            name=name or own_name,
+            tasks=(),
+            parameters=parameters,
+            timeout_seconds=None
+            if timeout is None
+            else checked_seconds(f"{what}: `timeout`", timeout, positive=True),
+            description=checked_text(f"{what}: `description`", text, DESCRIPTION_LENGTH_MAX),
+            owner=checked_text(f"{what}: `owner`", owner, NAME_LENGTH_MAX),
+            tags=_tags(what, tags),
+        )
+        return Dag(function, options)
+
+    return decorate if function is None else decorate(function)
+
+
+def _parameters(what: str, function: Callable[..., Any]) -> tuple[ParameterSpec, ...]:
+    signature = signature_of(function, what, extra=False)
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise DefinitionError(
+            f"{what}: its function draws the graph and has to be plain",
+            hint="write it with `def` and without `yield`; tasks may be async",
+        )
+    annotations = annotations_of(function, what)
+    return tuple(
+        parameter_spec(name, annotations.get(name, Any), parameter.default)
+        for name, parameter in signature.parameters.items()
+    )
+
+
+def _tags(what: str, tags: Sequence[str]) -> tuple[str, ...]:
+    given: object = tags
+    if isinstance(given, str) or not isinstance(given, (list, tuple, set, frozenset)):
+        raise DefinitionError(f'{what}: `tags`: expected a list such as ["sales"]')
+    if len(given) > TAGS_MAX:
+        raise DefinitionError(f"{what}: more than {TAGS_MAX} tags")
+    return tuple(sorted({checked_text(f"{what}: `tags`", tag, NAME_LENGTH_MAX) for tag in given}))

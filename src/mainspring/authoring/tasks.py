@@ -1,0 +1,243 @@
+"""`@task`: a function, and how it is to be run."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Literal, NoReturn, ParamSpec, TypeVar, overload
+
+import msgspec
+
+from mainspring.authoring.drawing import current_drawing, storable
+from mainspring.authoring.options import (
+    checked_choice,
+    checked_name,
+    checked_seconds,
+    checked_text,
+    checked_whole,
+)
+from mainspring.authoring.retries import ATTEMPTS_MAX, RetryPolicy
+from mainspring.authoring.signatures import annotations_of, signature_of
+from mainspring.domain.durations import Duration
+from mainspring.domain.errors import DefinitionError
+from mainspring.domain.lanes import PRIORITY_DEFAULT, PRIORITY_MAX, PRIORITY_MIN, SlotKind
+from mainspring.domain.names import closest, shown
+from mainspring.domain.parameters import parameter_spec
+from mainspring.domain.specs import DagSpec, Parameter, RetrySpec, TaskSpec
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+ExecutorName = Literal["process", "thread", "async", "command"]
+
+LOST_MAX = 1000
+DESCRIPTION_LENGTH_MAX = 10_000
+
+
+class Task(Generic[P, R]):
+    """A function that runs as a task.
+
+    Called inside a dag's function it joins the graph and gives a stand-in for its result; called
+    anywhere else it is the function, so that it can be tested like one.
+    """
+
+    def __init__(
+        self, function: Callable[P, R], spec: TaskSpec, retry: RetryPolicy | None = None
+    ) -> None:
+        self.function = function
+        self.spec = spec
+        """Name and options; the arguments come with each call in a dag."""
+        self.retry = retry
+        self._exact_name = False
+        self._signature = signature_of(function, f"task {shown(spec.name)}", extra=True)
+        # Without the function's own attributes: another decorator's `retry` is not ours.
+        functools.update_wrapper(self, function, updated=())
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    # `Any` and not `R`: inside a dag's function it is a stand-in, which knows `>>` and parts.
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        drawing = current_drawing()
+        if drawing is None:
+            return self.function(*args, **kwargs)
+        arguments = self._by_name(args, kwargs)
+        return drawing.add_task(self.spec, self.function, arguments, exact_name=self._exact_name)
+
+    def named(self, name: str) -> Task[P, R]:
+        """The same task under a name of its own, to be called in a dag."""
+        twin = copy.copy(self)
+        twin.spec = msgspec.structs.replace(self.spec, name=checked_name("a task", name))
+        twin._exact_name = True
+        return twin
+
+    def as_dag(self) -> DagSpec:
+        """The implicit dag of this task alone; its parameters are the function's."""
+        what = f"task {shown(self.name)}"
+        signature = signature_of(self.function, what, extra=False)
+        annotations = annotations_of(self.function, what)
+        parameters = tuple(
+            parameter_spec(name, annotations.get(name, Any), parameter.default)
+            for name, parameter in signature.parameters.items()
+        )
+        bindings = {parameter.name: Parameter(parameter.name) for parameter in parameters}
+        return storable(
+            DagSpec(
+                name=self.name,
+                tasks=(msgspec.structs.replace(self.spec, arguments=bindings),),
+                parameters=parameters,
+                description=self.spec.description,
+            )
+        )
+
+    def _by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            known = self._signature.parameters
+            unknown = next((name for name in kwargs if name not in known), None)
+            raise DefinitionError(
+                f"task {shown(self.name)}: {error}",
+                hint="" if unknown is None else closest(unknown, known),
+            ) from None
+        arguments: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            if self._signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+                arguments.update(value)
+            else:
+                arguments[name] = value
+        return arguments
+
+    def _not_called(self, _: object) -> NoReturn:
+        raise DefinitionError(
+            f"task {shown(self.name)} is not called",
+            hint=f"`>>` orders calls: write `{self.name}(…)`",
+        )
+
+    __rshift__ = __rrshift__ = __lshift__ = __rlshift__ = _not_called
+
+    def __repr__(self) -> str:
+        return f"<task {self.name}>"
+
+
+@overload
+def task(function: Callable[P, R], /) -> Task[P, R]: ...
+
+
+@overload
+def task(
+    *,
+    name: str | None = None,
+    retries: int | None = None,
+    retry: RetryPolicy | None = None,
+    timeout: Duration | None = None,
+    queue: str = "default",
+    priority: int = PRIORITY_DEFAULT,
+    executor: ExecutorName | None = None,
+    max_lost: int = 3,
+    on_lost: Literal["retry", "fail"] = "retry",
+) -> Callable[[Callable[P, R]], Task[P, R]]: ...
+
+
+def task(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    retries: int | None = None,
+    retry: RetryPolicy | None = None,
+    timeout: Duration | None = None,
+    queue: str = "default",
+    priority: int = PRIORITY_DEFAULT,
+    executor: ExecutorName | None = None,
+    max_lost: int = 3,
+    on_lost: Literal["retry", "fail"] = "retry",
+) -> Task[P, R] | Callable[[Callable[P, R]], Task[P, R]]:
+    """Make a task of a function.
+
+    `retries` counts attempts after the first; `retry` is a whole policy instead. `timeout` bounds
+    one attempt. `priority` goes from 0 to 9, higher sooner. `executor` says how it runs: plain
+    functions in a process (or `"thread"`), async functions in a shared event loop; with
+    `"command"` the function returns an argument vector, which is executed without a shell, and the
+    result is the last line that it prints. `max_lost` and `on_lost` say what happens when the
+    process or the machine under an attempt is gone: whether, and how often, it is tried anew.
+    """
+
+    def decorate(function: Callable[P, R]) -> Task[P, R]:
+        own_name = getattr(function, "__name__", "")
+        hint = 'give it one: `@task(name="…")`' if name is None else ""
+        checked_name("a task", own_name if name is None else name, hint=hint)
+        what = f"task {shown(name or own_name)}"
+        signature_of(function, what, extra=True)
+        policy = _policy(what, retries, retry)
+        spec = TaskSpec(
+            name=name or own_name,
+            entry=f"{function.__module__}:{function.__qualname__}",
+            kind=_kind(what, function, executor),
+            queue=checked_name(f"the queue of {what}", queue),
+            priority=checked_whole(f"{what}: `priority`", priority, PRIORITY_MIN, PRIORITY_MAX),
+            retry=RetrySpec() if policy is None else policy.spec,
+            timeout_seconds=_timeout(what, timeout),
+            max_lost=checked_whole(f"{what}: `max_lost`", max_lost, 1, LOST_MAX),
+            on_lost=_on_lost(what, on_lost),
+            description=_first_line(what, function),
+        )
+        return Task(function, spec, policy)
+
+    return decorate if function is None else decorate(function)
+
+
+def _policy(what: str, retries: int | None, retry: RetryPolicy | None) -> RetryPolicy | None:
+    if retries is not None and retry is not None:
+        raise DefinitionError(f"{what}: `retries` and `retry` both say how often; give one of them")
+    if retries is not None:
+        checked_whole(f"{what}: `retries`", retries, 0, ATTEMPTS_MAX - 1)
+        return RetryPolicy(attempts=retries + 1)
+    given: object = retry
+    if given is not None and not isinstance(given, RetryPolicy):
+        raise DefinitionError(
+            f"{what}: `retry`: expected a `RetryPolicy`, got `{type(given).__name__}`",
+            hint="for a number of retries write `retries=…`",
+        )
+    return retry
+
+
+def _kind(what: str, function: Callable[..., Any], executor: str | None) -> SlotKind:
+    is_async = inspect.iscoroutinefunction(function)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise DefinitionError(
+            f"{what}: a generator cannot be a task", hint="collect the items and return a list"
+        )
+    if executor is None:
+        return SlotKind.ASYNC if is_async else SlotKind.PROCESS
+    kind = SlotKind(checked_choice(f"{what}: `executor`", executor, SlotKind))
+    if is_async and kind is not SlotKind.ASYNC:
+        raise DefinitionError(
+            f'{what}: an async function cannot run with `executor="{kind}"`',
+            hint="leave `executor` away, or write it with `def`",
+        )
+    if kind is SlotKind.ASYNC and not is_async:
+        raise DefinitionError(
+            f'{what}: a plain function cannot run with `executor="async"`: it would block others',
+            hint='write it with `async def`, or use `executor="thread"`',
+        )
+    return kind
+
+
+def _timeout(what: str, timeout: Duration | None) -> float | None:
+    if timeout is None:
+        return None
+    return checked_seconds(f"{what}: `timeout`", timeout, positive=True)
+
+
+def _on_lost(what: str, on_lost: str) -> Literal["retry", "fail"]:
+    checked_choice(f"{what}: `on_lost`", on_lost, ("retry", "fail"))
+    return "fail" if on_lost == "fail" else "retry"
+
+
+def _first_line(what: str, function: Callable[..., Any]) -> str:
+    text = (inspect.getdoc(function) or "").partition("\n")[0]
+    return checked_text(f"the docstring of {what}", text, DESCRIPTION_LENGTH_MAX)

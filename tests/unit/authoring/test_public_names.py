@@ -1,0 +1,39 @@
+"""The promised names, and what importing them costs."""
+
+import subprocess
+import sys
+
+import mainspring
+
+
+def test_public_names_are_exactly_these() -> None:
+    assert mainspring.__all__ == [
+        "ConflictError",
+        "Dag",
+        "DefinitionError",
+        "Fail",
+        "InputError",
+        "MainspringError",
+        "NotFoundError",
+        "Retry",
+        "RetryPolicy",
+        "Skip",
+        "Task",
+        "UnavailableError",
+        "dag",
+        "task",
+    ]
+    for name in mainspring.__all__:
+        assert getattr(mainspring, name) is not None
+
+
+def test_import_loads_neither_driver_nor_web_framework_nor_event_loop() -> None:
+    script = (
+        "import sys, mainspring; "
+        "print([m for m in ('asyncpg', 'uvloop', 'starlette', 'uvicorn', 'asyncio', 'click')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
