@@ -1,0 +1,3 @@
+from mainspring.cli import main
+
+main()

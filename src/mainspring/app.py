@@ -1,0 +1,247 @@
+"""The one place that builds processes: an engine, a worker, or all of them beside a database.
+
+`mainspring up` is a supervisor: it starts the embedded PostgreSQL as its own child, brings the
+schema up to date, and keeps one engine process and one worker process running. They are separate
+processes so that none can stop another's heartbeat, and they end when their supervisor is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+import uvloop
+
+from mainspring.config import Config
+from mainspring.domain.errors import UnavailableError
+from mainspring.domain.lanes import SlotKind
+from mainspring.embedded import EmbeddedPostgres, find_running
+from mainspring.engine.engine import Engine
+from mainspring.store.connection import connect
+from mainspring.store.migrate import check_schema, migrate
+from mainspring.worker.slots import default_slots
+from mainspring.worker.worker import Worker
+
+_PARENT = "MAINSPRING_PARENT_PID"
+_PARENT_SECONDS = 0.5
+
+log = structlog.get_logger(__name__)
+
+
+class Process(Protocol):
+    """An engine or a worker."""
+
+    async def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+def configure_logging() -> None:
+    """Structured lines on standard error: for people on a terminal, as JSON elsewhere."""
+    pretty = sys.stderr.isatty() or _PARENT in os.environ
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+            if pretty
+            else structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def database_url(config: Config) -> str:
+    """Where the database is: as configured, or the embedded one that runs in this home."""
+    url = config.database_url or find_running(config.home)
+    if url is None:
+        raise UnavailableError(
+            f"nothing is running in {config.home}",
+            hint="start it with `mainspring up`, or set MAINSPRING_DATABASE_URL",
+        )
+    return url
+
+
+def run_engine(config: Config) -> int:
+    url = database_url(config)
+    return uvloop.run(_serve(url, lambda: Engine(config, url)))
+
+
+def run_worker(
+    config: Config,
+    *,
+    queues: Sequence[str],
+    slots: Mapping[SlotKind, int] | None = None,
+    name: str | None = None,
+) -> int:
+    url = database_url(config)
+    return uvloop.run(
+        _serve(
+            url,
+            lambda: Worker(config, url, queues=queues, slots=slots or default_slots(), name=name),
+        )
+    )
+
+
+async def _serve(url: str, build: Callable[[], Process]) -> int:
+    """Run one process until a signal, or the end of its supervisor, stops it."""
+    configure_logging()
+    connection = await connect(url, name="start")
+    await check_schema(connection)
+    await connection.close()
+    process = build()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, process.stop)
+    orphaned = asyncio.create_task(_stop_when_orphaned(process))
+    try:
+        await process.run()
+    finally:
+        orphaned.cancel()
+    return 0
+
+
+async def _stop_when_orphaned(process: Process) -> None:
+    parent = os.environ.get(_PARENT)
+    while parent is not None:
+        if os.getppid() != int(parent):
+            log.warning("the supervisor is gone")
+            process.stop()
+            return
+        await asyncio.sleep(_PARENT_SECONDS)
+
+
+# --- everything at once -------------------------------------------------------------------
+
+
+class Child:
+    """A process that is started again when it dies, not faster than it is worth."""
+
+    def __init__(self, name: str, environment: Mapping[str, str], logs: Path | None) -> None:
+        self.name = name
+        self._environment = dict(environment)
+        self._logs = logs
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started_at = 0.0
+        self._deaths = 0
+
+    def start(self) -> None:
+        self._started_at = time.monotonic()
+        with contextlib.ExitStack() as files:
+            log_file = None
+            if self._logs is not None:
+                self._logs.mkdir(parents=True, exist_ok=True)
+                log_file = files.enter_context((self._logs / f"{self.name}.log").open("ab"))
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "mainspring", self.name],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log_file,
+                stderr=log_file,
+                # A Ctrl-C in the terminal is for the supervisor; it stops its children in order.
+                start_new_session=True,
+            )
+
+    def tend(self) -> None:
+        """Start it again if it died."""
+        if self._process is None or self._process.poll() is None:
+            return
+        lived = time.monotonic() - self._started_at
+        if lived > min(2.0**self._deaths, 30.0):
+            log.error("a process died and is started again", process=self.name)
+            self._deaths = 0 if lived > 60 else self._deaths + 1
+            self.start()
+
+    def signal(self, number: int) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+
+    async def ended(self) -> None:
+        if self._process is not None:
+            await asyncio.to_thread(self._process.wait)
+
+
+async def run_up(
+    config: Config, view: Callable[[str], Awaitable[None]], *, logs: Path | None
+) -> int:
+    """Start everything, show `view(url)` meanwhile, and stop in order at a signal.
+
+    The processes write their logs into files in `logs`, or to our own standard error.
+    """
+    configure_logging()
+    postgres = None if config.database_url else EmbeddedPostgres(config.home)
+    url = config.database_url or (postgres.start() if postgres else "")
+    try:
+        connection = await connect(url, name="up")
+        await migrate(connection)
+        await connection.close()
+        environment = {
+            **os.environ,
+            "MAINSPRING_DATABASE_URL": url,
+            "MAINSPRING_HOME": str(config.home),
+            _PARENT: str(os.getpid()),
+        }
+        if config.dags is not None:
+            environment["MAINSPRING_DAGS"] = str(config.dags.absolute())
+        children = [Child(name, environment, logs) for name in ("engine", "worker")]
+        await _supervise(children, postgres, view(url))
+    finally:
+        if postgres is not None:
+            postgres.stop()
+    return 0
+
+
+async def _supervise(
+    children: Sequence[Child], postgres: EmbeddedPostgres | None, viewing: Awaitable[None]
+) -> None:
+    signalled = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, signalled.set)
+    for child in children:
+        child.start()
+    view = asyncio.ensure_future(viewing)
+    try:
+        while not signalled.is_set() and not view.done():
+            for child in children:
+                child.tend()
+            if postgres is not None and postgres.poll() is not None:
+                log.error("PostgreSQL died and is started again")
+                postgres.start()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(signalled.wait(), 0.2)
+        if view.done():
+            view.result()
+    finally:
+        view.cancel()
+        await asyncio.gather(view, return_exceptions=True)
+        signalled.clear()
+        await _stop(children, signalled)
+
+
+async def _stop(children: Sequence[Child], hurry: asyncio.Event) -> None:
+    """Workers hand back what they hold before the engine goes; a second signal hurries them."""
+    for child in reversed(children):
+        child.signal(signal.SIGTERM)
+        ended = asyncio.create_task(child.ended())
+        hurried = asyncio.create_task(hurry.wait())
+        await asyncio.wait([ended, hurried], return_when=asyncio.FIRST_COMPLETED)
+        if not ended.done():
+            child.signal(signal.SIGTERM)
+            await asyncio.wait([ended], timeout=15)
+            child.signal(signal.SIGKILL)
+        hurried.cancel()
+        await ended

@@ -1,0 +1,93 @@
+"""Settings, from the environment and the command line, checked once and handed on.
+
+Every variable `MAINSPRING_X` may be given as `MAINSPRING_X_FILE`, the path of a file that
+holds the value: how container platforms hand over secrets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from mainspring.domain.errors import InputError
+from mainspring.embedded import default_home
+
+
+class Leases(msgspec.Struct, frozen=True):
+    """How long a worker is trusted without a sign of life, and how it stays below that."""
+
+    lease_seconds: float = 15.0
+    renew_seconds: float = 5.0
+    margin_seconds: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.renew_seconds < self.lease_seconds - self.margin_seconds:
+            raise InputError(
+                f"a lease of {self.lease_seconds:g} s with a margin of {self.margin_seconds:g} s"
+                f" cannot be renewed every {self.renew_seconds:g} s",
+                hint="set MAINSPRING_LEASE_SECONDS to at least 1",
+            )
+
+
+class Config(msgspec.Struct, frozen=True):
+    home: Path
+    database_url: str | None = None
+    """None: the embedded PostgreSQL in `home`."""
+    dags: Path | None = None
+    """The folder that dags are read from."""
+    leases: Leases = Leases()
+
+    @property
+    def snapshots(self) -> Path:
+        """Where workers keep the code that runs are pinned to."""
+        return self.home / "snapshots"
+
+
+def load_config(
+    environ: Mapping[str, str] = os.environ,
+    *,
+    home: Path | None = None,
+    dags: Path | None = None,
+) -> Config:
+    """What the environment says, where the command line said nothing."""
+    given_home = _read(environ, "HOME")
+    given_dags = _read(environ, "DAGS")
+    return Config(
+        home=(home or (Path(given_home) if given_home else default_home())).absolute(),
+        database_url=_read(environ, "DATABASE_URL"),
+        dags=dags or (Path(given_dags) if given_dags else None),
+        leases=_leases(environ),
+    )
+
+
+def _leases(environ: Mapping[str, str]) -> Leases:
+    given = _read(environ, "LEASE_SECONDS")
+    if given is None:
+        return Leases()
+    try:
+        seconds = float(given)
+    except ValueError:
+        raise InputError(
+            f"`MAINSPRING_LEASE_SECONDS` is `{given}`, which is no number",
+            hint="give the lease of a worker in seconds, such as 15",
+        ) from None
+    # One renewal may fail or be late, and the margin is left: the proportions of the default.
+    return Leases(seconds, seconds / 3, seconds / 5)
+
+
+def _read(environ: Mapping[str, str], name: str) -> str | None:
+    variable = f"MAINSPRING_{name}"
+    if value := environ.get(variable):
+        return value
+    if file := environ.get(f"{variable}_FILE"):
+        try:
+            return Path(file).read_text("utf-8").strip()
+        except OSError as error:
+            raise InputError(
+                f"`{variable}_FILE` names `{file}`, which cannot be read: {error.strerror}",
+                hint=f"correct the path, or set `{variable}`",
+            ) from None
+    return None

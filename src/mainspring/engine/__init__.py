@@ -1,0 +1,1 @@
+"""The engine: one holder of the shard runs the duties, any number stand by."""

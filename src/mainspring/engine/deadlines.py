@@ -1,0 +1,29 @@
+"""Deadlines: runs that took longer than their timeout are stopped and fail."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from mainspring.store.connection import Connection
+from mainspring.store.duties import due_deadlines
+from mainspring.store.runs import stop_runs
+from mainspring.store.wakeups import Notifier
+
+
+class Deadlines:
+    name = "deadlines"
+    limit = 50
+    rest_seconds = 0.25
+
+    def __init__(self, notifier: Notifier) -> None:
+        self._notifier = notifier
+        self._noted = 0
+
+    async def step(self, tx: Connection, now: datetime | None, limit: int) -> int:
+        runs = await due_deadlines(tx, now, limit)
+        self._noted = await stop_runs(tx, runs, "deadline", now=now) if runs else 0
+        return len(runs)
+
+    def settle(self) -> None:
+        if self._noted:
+            self._notifier.stop()

@@ -1,0 +1,98 @@
+"""Runs the duties while this engine holds the shard, and stands by while it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Sequence
+from uuid import uuid4
+
+import structlog
+
+from mainspring.config import Config
+from mainspring.engine.audit import Audit
+from mainspring.engine.deadlines import Deadlines
+from mainspring.engine.duty import Duty, run_duty
+from mainspring.engine.read_dags import ReadDags
+from mainspring.engine.reap import Reap
+from mainspring.engine.shard import ShardLease
+from mainspring.engine.wake import Wake
+from mainspring.store.connection import Line
+from mainspring.store.wakeups import Notifier
+
+log = structlog.get_logger(__name__)
+
+
+class Engine:
+    def __init__(self, config: Config, url: str) -> None:
+        self._config = config
+        self._url = url
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Until `stop` is called: hold the shard and do the duties, or wait for the shard."""
+        name = f"{socket.gethostname()}:{os.getpid()}"
+        line = Line(self._url, name="engine shard")
+        shard = ShardLease(line, uuid4(), name)
+        readers = [asyncio.create_task(ReadDags(self._config, self._url).run())]
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            while not self._stopping.is_set():
+                if await _first(asyncio.create_task(shard.acquire()), stopping):
+                    log.info("engine holds the shard", engine=name)
+                    await self._do_duties(shard, stopping)
+        finally:
+            await _cancel(readers)
+            if self._stopping.is_set():
+                await asyncio.wait_for(shard.free(), timeout=5)
+            await line.close()
+
+    async def _do_duties(self, shard: ShardLease, stopping: asyncio.Task[bool]) -> None:
+        notify_line = Line(self._url, name="engine notifier")
+        notifier = Notifier(notify_line)
+        reap_line = Line(self._url, name="engine reap")
+        duties: list[tuple[Duty, Line]] = [
+            (Wake(notifier), Line(self._url, name="engine wake", stable_plans=True)),
+            (Deadlines(notifier), Line(self._url, name="engine deadlines")),
+            (Reap(notifier, connection_losses=lambda: reap_line.broken), reap_line),
+            (Audit(notifier), Line(self._url, name="engine audit")),
+        ]
+        tasks = [
+            asyncio.create_task(notifier.run()),
+            *(asyncio.create_task(run_duty(duty, line)) for duty, line in duties),
+        ]
+        keeping = asyncio.create_task(shard.keep())
+        watching = asyncio.create_task(shard.until_distrusted())
+        try:
+            # A duty never returns; if one dies, so does the engine, loudly.
+            await asyncio.wait(
+                [keeping, watching, stopping, *tasks], return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in tasks:
+                if task.done():
+                    task.result()
+        finally:
+            await _cancel([keeping, watching, *tasks])
+            for _, line in duties:
+                await line.close()
+            await notify_line.close()
+
+
+async def _first(wanted: asyncio.Task[None], stopping: asyncio.Task[bool]) -> bool:
+    """Whether `wanted` came before the stop."""
+    await asyncio.wait([wanted, stopping], return_when=asyncio.FIRST_COMPLETED)
+    if wanted.done():
+        wanted.result()
+        return True
+    await _cancel([wanted])
+    return False
+
+
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

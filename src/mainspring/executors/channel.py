@@ -1,0 +1,90 @@
+"""The host's end of the socket to its worker.
+
+Sending blocks, on purpose. The worker always reads, except when it holds back a host whose
+log floods it; then whoever writes has to wait, and memory stays bounded on both sides. The
+worker's own sends never block, so the two cannot wait for each other.
+
+Messages leave in the order of `post`, from any thread. `flush` is for whoever must know that
+they are gone; `flush_or_leave` lets a thread go on when another is sending already, which then
+takes the new messages along: a batch grows exactly when there is a reason to wait.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+from mainspring.executors.frames import BATCH_BYTES, Done, FromHost, Log, ToHost, frame_of
+from mainspring.executors.frames import reader_in_host as _reader
+
+_READ_BYTES = 256 * 1024
+
+
+class Channel:
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(True)
+        self._socket = connection
+        self._reader = _reader()
+        self._outbox: list[FromHost] = []
+        self._sending = threading.Lock()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    # --- receiving, one thread only ---
+
+    def receive(self, *, wait: bool = True) -> list[ToHost] | None:
+        """The next messages, perhaps none; None when the worker has closed."""
+        try:
+            data = self._socket.recv(_READ_BYTES, 0 if wait else socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return []
+        except ConnectionError:
+            return None
+        return self._reader.feed(data) if data else None
+
+    # --- sending, any thread ---
+
+    def post(self, message: FromHost) -> None:
+        self._outbox.append(message)
+
+    def flush(self) -> None:
+        with self._sending:
+            self._send_outbox()
+
+    def flush_or_leave(self) -> None:
+        # The check comes after the lock is free again: whoever failed to take it meanwhile
+        # has posted before, so nothing is left behind.
+        while self._outbox and self._sending.acquire(blocking=False):
+            try:
+                self._send_outbox()
+            finally:
+                self._sending.release()
+
+    def _send_outbox(self) -> None:
+        outbox = self._outbox
+        while outbox:
+            count = _batch(outbox)
+            # Slices, not a swap of lists: another thread may hold the list to append to it.
+            frame = frame_of(outbox[:count])
+            del outbox[:count]
+            try:
+                self._socket.sendall(frame)
+            except ConnectionError:
+                # The worker is gone; the reading side ends the host.
+                outbox.clear()
+
+
+def _batch(messages: list[FromHost]) -> int:
+    """How many of the messages fit into a frame, at least one."""
+    if len(messages) == 1:
+        return 1
+    payload = 0
+    for count, message in enumerate(messages, 1):
+        if type(message) is Done:
+            payload += len(message.result)
+        elif type(message) is Log:
+            payload += len(message.data)
+        if payload > BATCH_BYTES:
+            return count
+    return len(messages)

@@ -1,0 +1,498 @@
+"""Runs jobs in host children: the worker's one door to user code.
+
+Every submitted job ends in exactly one `Ended`, whatever user code, the host or the kernel do:
+`_finish` is the only place that tells it, and looks at `Held.ended`. The worker's clock is the
+truth about time limits; a soft stop is tried first, and when the grace is over the host is
+killed with all that it has started. Jobs beside it are lost, those not begun go elsewhere.
+
+One timer, ten times a second while there is work, looks at all running jobs and hosts. A timer
+for each job would cost more than the job.
+
+All of it belongs to one event loop in the thread that made it. That thread must live as long
+as the worker: the kernel takes its end for the worker's and kills the hosts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+
+from mainspring.domain.lanes import SlotKind
+from mainspring.domain.outcomes import HandedBack, Outcome, Succeeded
+from mainspring.executors import verdicts
+from mainspring.executors.board import NOT_BEGUN, OVER, WITHDRAW_SECONDS
+from mainspring.executors.frames import Done, Dropped, Ending, FromHost, Log
+from mainspring.executors.guard_link import GuardLink
+from mainspring.executors.host_link import STRAY_BYTES, HostLink
+from mainspring.executors.jobs import Ended, Job, Listener
+from mainspring.executors.pools import Held, Pool
+
+_log = logging.getLogger(__name__)
+
+_TICK_SECONDS = 0.1
+_IDLE_TICK_SECONDS = 1.0
+_REPORT_START_SECONDS = 0.3
+_LOOK_AT_MEMORY_SECONDS = 1.0
+
+
+class Hosts:
+    def __init__(
+        self,
+        listener: Listener,
+        *,
+        slots: Mapping[SlotKind, int],
+        stop_grace_seconds: float = 5.0,
+        recycle_after_tasks: int = 100_000,
+        recycle_rss_mb: int = 2048,
+        idle_seconds: float = 300.0,
+        idle_hosts_max: int | None = None,
+        start_seconds_max: float = 60.0,
+        import_seconds_max: float = 120.0,
+    ) -> None:
+        self._listener = listener
+        self._slots = dict(slots)
+        self._grace = stop_grace_seconds
+        self._recycle_after_tasks = recycle_after_tasks
+        self._recycle_rss_bytes = recycle_rss_mb << 20
+        self._idle_seconds = idle_seconds
+        processes = self._slots.get(SlotKind.PROCESS, 0)
+        self._idle_hosts_max = processes + 4 if idle_hosts_max is None else idle_hosts_max
+        self._start_seconds_max = start_seconds_max
+        self._import_seconds_max = import_seconds_max
+        self._loop = asyncio.get_running_loop()
+        self._guard = GuardLink()
+        self._pools: dict[tuple[SlotKind, str], Pool] = {}
+        self._links: set[HostLink] = set()
+        self._held: dict[tuple[int, int], Held] = {}
+        self._ticking: asyncio.TimerHandle | None = None
+        self._tick_soon = False
+        self._memory_seen_at = 0.0
+        self._closing = False
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    # --- what the worker calls ----------------------------------------------------------------
+
+    def submit(self, jobs: Sequence[Job]) -> None:
+        """Run the jobs. More than there are slots wait here, unstarted."""
+        assert not self._closing, "submit after close"
+        now = time.monotonic()
+        held_by_name, pools = self._held, self._pools
+        touched: set[Pool] = set()
+        for job in jobs:
+            name = (job.task_id, job.term)
+            assert name not in held_by_name, f"task {job.task_id} of this term is here already"
+            held = held_by_name[name] = Held(job, now)
+            pool = pools.get((job.kind, job.snapshot)) or self._new_pool(job)
+            if job.alone:
+                self._run_alone(pool, held)
+            else:
+                pool.waiting.append(held)
+                touched.add(pool)
+        for pool in touched:
+            self._assign(pool, now)
+        self._tick_within(_TICK_SECONDS)
+
+    def stop(self, task_id: int, term: int, outcome: Outcome) -> None:
+        """End the job with this outcome, once it really has stopped; unknown ones are ignored."""
+        held = self._held.get((task_id, term))
+        if held is None or (held.stop is not None and not held.only_if_unstarted):
+            return
+        self._stop(held, outcome, time.monotonic())
+
+    def hand_back_unstarted(self) -> list[tuple[int, int]]:
+        """End every job that has not begun as `HandedBack`.
+
+        Those that still wait here are in the list (and told to the listener like any end).
+        Those already sent to a host end likewise within a moment if they have not begun.
+        """
+        outcome = HandedBack("the worker is draining")
+        now = time.monotonic()
+        names: list[tuple[int, int]] = []
+        for name, held in list(self._held.items()):
+            link = held.link
+            if link is None:
+                names.append(name)
+                self._stop(held, outcome, now)
+            elif held.stop is None and link.ready and link.board.begun[held.slot] == NOT_BEGUN:
+                link.board.withdrawn[held.slot] = 1
+                held.stop, held.stop_at, held.only_if_unstarted = outcome, now, True
+        return names
+
+    def lease_until(self, monotonic: float) -> None:
+        """The worker's right to run ends then (`time.monotonic()`), unless told again."""
+        self._guard.lease_until(monotonic)
+        self._tick_within(_IDLE_TICK_SECONDS)
+
+    def pause_reading(self, task_id: int, term: int) -> None:
+        """Read no more from the job's host until `resume_reading`, or until the job ends."""
+        held = self._held.get((task_id, term))
+        if held is not None and held.link is not None:
+            held.link.pause_reading(held.slot)
+
+    def resume_reading(self, task_id: int, term: int) -> None:
+        held = self._held.get((task_id, term))
+        if held is not None and held.link is not None:
+            held.link.resume_reading(held.slot)
+
+    def running(self) -> int:
+        """Jobs that were submitted and have not ended."""
+        return len(self._held)
+
+    def processes(self) -> list[int]:
+        """The host processes that live now."""
+        return sorted(link.pid for link in self._links)
+
+    @property
+    def guard_pid(self) -> int | None:
+        return self._guard.pid
+
+    async def close(self, *, kill: bool = False) -> None:
+        """End all jobs as `HandedBack`, softly or at once, then all hosts and the guard."""
+        self._closing = True
+        outcome = HandedBack("the worker has stopped")
+        now = time.monotonic()
+        for held in list(self._held.values()):
+            if held.stop is None or held.only_if_unstarted:
+                self._stop(held, outcome, now)
+        for link in list(self._links):
+            if kill:
+                link.kill("the worker has stopped")
+            else:
+                self._retire(link)
+        self._tick_within(_TICK_SECONDS)
+        await self._empty.wait()
+        if self._ticking is not None:
+            self._ticking.cancel()
+        await self._guard.close()
+
+    # --- giving jobs to hosts -----------------------------------------------------------------
+
+    def _new_pool(self, job: Job) -> Pool:
+        slots = max(1, self._slots.get(job.kind, 1))
+        pool = self._pools[job.kind, job.snapshot] = Pool(job.kind, job.snapshot, slots)
+        return pool
+
+    def _assign(self, pool: Pool, now: float) -> None:
+        waiting = pool.waiting
+        while waiting and (link := pool.with_room()) is not None:
+            for _ in range(min(len(waiting), len(link.free))):
+                link.give(waiting.popleft(), now)
+            if link.taken >= self._recycle_after_tasks:
+                link.retiring = True
+            link.flush()
+            pool.used(link)
+        for _ in range(pool.hosts_wanted(now)):
+            self._make_room(pool)
+            self._start(pool)
+
+    def _run_alone(self, pool: Pool, held: Held) -> None:
+        link = self._start(pool, alone=True)
+        if link is None:
+            self._finish_soon(held, verdicts.could_not_start("see the worker's log"))
+        else:
+            held.link = link
+            link.meant_for = held
+
+    def _start(self, pool: Pool, *, alone: bool = False) -> HostLink | None:
+        slots = 1 if alone else pool.slots_per_host
+        try:
+            link = HostLink(self, self._guard, pool, slots=slots, alone=alone)
+        except OSError as error:
+            _log.error("cannot start a host process: %s", error)
+            self._start_failed(pool, str(error))
+            return None
+        self._links.add(link)
+        self._empty.clear()
+        if not alone:
+            pool.links.append(link)
+        self._tick_within(_TICK_SECONDS)
+        return link
+
+    def _make_room(self, pool: Pool) -> None:
+        """Before a process host is started: idle ones of other snapshots give up theirs."""
+        if pool.one_each:
+            same = [link for link in self._links if link.pool.one_each and not link.retiring]
+            if len(same) >= pool.hosts_max:
+                idle = [link for link in same if not link.held and link.ready]
+                if idle:
+                    self._retire(min(idle, key=lambda link: link.idle_since))
+
+    def _start_failed(self, pool: Pool, reason: str) -> None:
+        if pool.start_failed(time.monotonic()):
+            waiting, pool.waiting = list(pool.waiting), type(pool.waiting)()
+            for held in waiting:
+                self._finish_soon(held, verdicts.could_not_start(reason))
+        self._tick_within(_TICK_SECONDS)
+
+    # --- what a host tells --------------------------------------------------------------------
+
+    def host_ready(self, link: HostLink) -> None:
+        now = time.monotonic()
+        link.idle_since = now
+        link.pool.start_succeeded()
+        if link.alone:
+            held, link.meant_for = link.meant_for, None
+            if held is not None and not held.ended:
+                link.give(held, now)
+                link.retiring = True
+                link.flush()
+            else:
+                link.leave()
+        elif link.retiring:
+            self._retire(link)
+        else:
+            self._assign(link.pool, now)
+
+    def host_answered(self, link: HostLink, messages: list[FromHost]) -> None:
+        ended: list[Ended] = []
+        # Monotonic to wall clock, once a frame.
+        offset = time.time_ns() - time.monotonic_ns()
+        for message in messages:
+            if type(message) is Done:
+                held = link.release(message.slot)
+                if held is not None and not held.ended:
+                    self._end(
+                        ended,
+                        held,
+                        Succeeded(message.result),
+                        message.started_ns,
+                        message.finished_ns,
+                        offset,
+                    )
+            elif type(message) is Log:
+                self.host_logged(link, message.slot, message.data)
+            elif type(message) is Ending:
+                held = link.release(message.slot)
+                if held is not None and not held.ended:
+                    self._end(
+                        ended,
+                        held,
+                        message.outcome,
+                        message.started_ns,
+                        message.finished_ns,
+                        offset,
+                    )
+            elif type(message) is Dropped:
+                held = link.release(message.slot)
+                if held is not None and not held.ended:
+                    assert held.stop is not None, "dropped, but not withdrawn"
+                    at = time.monotonic_ns()
+                    self._end(ended, held, held.stop, None, at, offset)
+        if ended:
+            self._listener.ended(ended)
+        if link.pool.waiting and not self._closing:
+            self._assign(link.pool, time.monotonic())
+        if not link.held:
+            link.idle_since = time.monotonic()
+            if link.retiring:
+                self._retire(link)
+
+    def host_logged(self, link: HostLink, slot: int, data: bytes) -> None:
+        held = link.held.get(slot)
+        if held is not None and not held.ended:
+            self._listener.logged(held.job.task_id, held.job.term, data)
+        else:
+            link.stray = (link.stray + data)[-STRAY_BYTES:]
+
+    def host_gone(self, link: HostLink) -> None:
+        self._links.discard(link)
+        if not self._links:
+            self._empty.set()
+        pool = link.pool
+        if not link.alone:
+            pool.links.remove(link)
+        if not link.ready and not self._closing:
+            stray = link.stray.decode("utf-8", "replace").strip()
+            self._start_failed(pool, f"{link.reason}: {stray}" if stray else link.reason)
+        self._judge(link)
+        if not self._closing:
+            self._assign(pool, time.monotonic())
+
+    def _judge(self, link: HostLink) -> None:
+        """Every job that was in the dead host ends, or goes to another."""
+        if link.meant_for is not None:
+            held, link.meant_for = link.meant_for, None
+            if not held.ended:
+                self._finish_soon(held, held.stop or verdicts.could_not_start(link.reason))
+        open_jobs = {slot: held for slot, held in link.held.items() if not held.ended}
+        unasked = {
+            slot: link.progress(slot)
+            for slot, held in open_jobs.items()
+            if held.stop is None or held.only_if_unstarted
+        }
+        found = verdicts.verdicts(unasked, link.reason, killed=link.killed)
+        for slot, held in open_jobs.items():
+            begun = link.board.begun[slot]
+            outcome = found.get(slot, held.stop)
+            if outcome is None and held.only_if_unstarted:
+                outcome = held.stop
+            if outcome is None:
+                self._try_elsewhere(held, link)
+            else:
+                self._finish_soon(held, outcome, begun)
+
+    def _try_elsewhere(self, held: Held, link: HostLink) -> None:
+        held.link = None
+        held.tries += 1
+        if held.tries >= verdicts.TRIES_MAX:
+            self._finish_soon(held, verdicts.gave_up(link.reason))
+        elif held.job.alone:
+            self._run_alone(link.pool, held)
+        else:
+            link.pool.waiting.append(held)
+
+    # --- ends ---------------------------------------------------------------------------------
+
+    def _end(
+        self,
+        ended: list[Ended],
+        held: Held,
+        outcome: Outcome,
+        started_ns: int | None,
+        finished_ns: int,
+        offset_ns: int,
+    ) -> None:
+        # An end before the stop was asked for is an end by itself, though told later.
+        if (
+            held.stop is not None
+            and not held.only_if_unstarted
+            and finished_ns >= held.stop_at * 1e9
+        ):
+            outcome = held.stop
+        job = held.job
+        held.ended = True
+        del self._held[job.task_id, job.term]
+        ended.append(
+            Ended(
+                job.task_id,
+                job.term,
+                outcome,
+                None if started_ns is None else (started_ns + offset_ns) // 1000,
+                (finished_ns + offset_ns) // 1000,
+            )
+        )
+
+    def _finish_soon(self, held: Held, outcome: Outcome, begun_ns: int = NOT_BEGUN) -> None:
+        """End a job for which its host does not speak; never inside the worker's own call."""
+        now_ns = time.monotonic_ns()
+        held.stop = None
+        ended: list[Ended] = []
+        # Of a job that is over and whose answer was lost, only the sending is known.
+        sent_ns = int(held.sent_at * 1e9)
+        started_ns = {NOT_BEGUN: None, OVER: sent_ns}.get(begun_ns, begun_ns)
+        self._end(ended, held, outcome, started_ns, now_ns, time.time_ns() - now_ns)
+        self._loop.call_soon(self._listener.ended, ended)
+
+    def _stop(self, held: Held, outcome: Outcome, at: float) -> None:
+        link = held.link
+        if link is None:
+            held.ended = True
+            try:
+                self._pools[held.job.kind, held.job.snapshot].waiting.remove(held)
+            except ValueError:
+                pass
+            self._finish_soon(held, outcome)
+            return
+        held.stop, held.stop_at, held.only_if_unstarted = outcome, at, False
+        if link.meant_for is held:
+            link.kill("stopped before it was ready")
+        elif not link.killed:
+            link.stop(held, self._grace)
+
+    def _retire(self, link: HostLink) -> None:
+        """No new jobs for this host; it ends when it is empty."""
+        link.retiring = True
+        if not link.held and link.meant_for is None:
+            link.leave()
+
+    # --- time ---------------------------------------------------------------------------------
+
+    def _tick_within(self, seconds: float) -> None:
+        soon = seconds <= _TICK_SECONDS
+        if self._ticking is not None:
+            if self._tick_soon or not soon:
+                return
+            self._ticking.cancel()
+        self._tick_soon = soon
+        self._ticking = self._loop.call_later(seconds, self._tick)
+
+    def _tick(self) -> None:
+        self._ticking = None
+        now = time.monotonic()
+        self._guard.tick()
+        for link in list(self._links):
+            if link.held:
+                self._look_at_jobs(link, now)
+            elif not link.ready and now - link.started_at > self._start_seconds_max:
+                link.kill(f"the host process was not ready after {self._start_seconds_max:g} s")
+            link.tick(now)
+        if now - self._memory_seen_at >= _LOOK_AT_MEMORY_SECONDS:
+            self._memory_seen_at = now
+            self._recycle_large()
+            self._end_idle(now)
+        if not self._closing:
+            for pool in self._pools.values():
+                if pool.waiting:
+                    self._assign(pool, now)
+        busy = self._held or any(not link.ready or link.retiring for link in self._links)
+        self._tick_within(_TICK_SECONDS if busy else _IDLE_TICK_SECONDS)
+
+    def _look_at_jobs(self, link: HostLink, now: float) -> None:
+        begun = link.board.begun
+        importing = link.board.importing()
+        if importing is not None and now - importing[1] / 1e9 > self._import_seconds_max:
+            self._import_hangs(link, importing[0])
+        for slot, held in list(link.held.items()):
+            if held.ended:
+                continue
+            since = begun[slot]
+            if held.stop is not None:
+                self._look_at_stop(link, held, since, now)
+            elif since not in (NOT_BEGUN, OVER):
+                limit = held.job.timeout_seconds
+                if limit is not None and now >= since / 1e9 + limit:
+                    self._stop(held, verdicts.timed_out(limit), since / 1e9 + limit)
+                elif not held.reported and now - since / 1e9 > _REPORT_START_SECONDS:
+                    held.reported = True
+                    started_us = (time.time_ns() - time.monotonic_ns() + since) // 1000
+                    self._listener.started(held.job.task_id, held.job.term, started_us)
+
+    def _look_at_stop(self, link: HostLink, held: Held, since: int, now: float) -> None:
+        assert held.stop is not None
+        if since == NOT_BEGUN and link.progress(held.slot) is verdicts.Progress.NOT_BEGUN:
+            # See `board.py` for why this wait makes it safe. The slot comes back by `Dropped`.
+            if now - held.stop_at > WITHDRAW_SECONDS and not link.pool.one_each:
+                self._finish_soon(held, held.stop)
+        elif held.only_if_unstarted:
+            held.stop, held.only_if_unstarted = None, False
+        elif now >= held.stop_at + self._grace:
+            link.kill("the host process was killed for the sake of a task that would not stop")
+
+    def _import_hangs(self, link: HostLink, slot: int) -> None:
+        held = link.held.get(slot)
+        if held is not None and not held.ended and held.stop is None:
+            held.stop = verdicts.import_took_too_long(self._import_seconds_max)
+            held.stop_at = time.monotonic()
+        link.kill("the host process was killed in an import that took too long")
+
+    def _recycle_large(self) -> None:
+        for link in self._links:
+            used = link.ready and link.taken and not link.retiring
+            if used and link.rss_bytes() > self._recycle_rss_bytes:
+                self._retire(link)
+
+    def _end_idle(self, now: float) -> None:
+        """The least recently used go first, by age and by number."""
+        idle = [link for link in self._links if link.ready and not link.held and not link.retiring]
+        idle.sort(key=lambda link: link.idle_since)
+        surplus = len(idle) - self._idle_hosts_max
+        for number, link in enumerate(idle):
+            if number < surplus or now - link.idle_since > self._idle_seconds:
+                self._retire(link)
+        for name, pool in list(self._pools.items()):
+            unused = not pool.links and not pool.waiting and now >= pool.retry_at
+            if unused and not any(link.pool is pool for link in self._links):
+                del self._pools[name]

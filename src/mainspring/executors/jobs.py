@@ -1,0 +1,53 @@
+"""What goes into `Hosts` and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from mainspring.domain.lanes import SlotKind
+from mainspring.domain.outcomes import Outcome
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One attempt to be run."""
+
+    task_id: int
+    term: int
+    kind: SlotKind
+    snapshot: str
+    """Folder that is put first on `sys.path`; empty for installed code."""
+    entry: str
+    arguments: bytes = b"{}"
+    """A JSON object."""
+    attempt: int = 1
+    timeout_seconds: float | None = None
+    """Counts from the call of the function: imports and waiting for a host are not charged."""
+    alone: bool = False
+    """Runs in a fresh host with nothing beside it: for what may have killed a host before."""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """The one end of a job. Times are this machine's wall clock, microseconds since the epoch."""
+
+    task_id: int
+    term: int
+    outcome: Outcome
+    started_us: int | None
+    """None if user code was never reached."""
+    finished_us: int
+
+
+class Listener(Protocol):
+    """Who is told. Every method is called in the event loop and must not block."""
+
+    def started(self, task_id: int, term: int, started_us: int) -> None:
+        """Told only of jobs that still run after some 0.3 s, at most 0.2 s later."""
+
+    def ended(self, ended: Sequence[Ended]) -> None:
+        """Exactly one item for each submitted job, after all of its log."""
+
+    def logged(self, task_id: int, term: int, data: bytes) -> None:
+        """Output of a running job, at most 64 kB at a time, cut after a newline if there is one."""

@@ -1,0 +1,217 @@
+"""From a claimed task to a job: its spec, its code, its arguments.
+
+Specs and snapshots are cached for the worker's life; they never change. Results of parents are
+read when they are needed, except those that the granting completion just reported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, assert_never
+
+import msgspec
+
+from mainspring.bundles.snapshot import find_snapshot, take_snapshot, tree_digest
+from mainspring.config import Config
+from mainspring.domain.errors import InputError, MainspringError
+from mainspring.domain.outcomes import Error, Failed, HandedBack, Outcome
+from mainspring.domain.specs import (
+    Binding,
+    DagSpec,
+    ListOf,
+    MappingOf,
+    Parameter,
+    Result,
+    TaskSpec,
+    Value,
+    results_in,
+)
+from mainspring.executors.jobs import Job
+from mainspring.store.attempts import Claimed
+from mainspring.store.connection import Line
+from mainspring.store.dags import read_snapshots, read_versions
+from mainspring.store.payloads import read_parameters, read_results
+
+_RESULTS_PER_READ = 1000
+_MISSING_SNAPSHOT_DELAY_SECONDS = 5.0
+
+_json = msgspec.json.Encoder()
+
+
+class Version(msgspec.Struct, frozen=True):
+    """A version as the worker uses it."""
+
+    spec: DagSpec
+    needs: list[list[int]]
+    """For each task, the tasks whose results its arguments hold."""
+    plain: list[bool]
+    """For each task, whether its arguments are just the run's parameters."""
+
+
+class Inputs:
+    """Prepares claimed tasks; what cannot be prepared comes back with its outcome."""
+
+    def __init__(self, config: Config, line: Line) -> None:
+        self._config = config
+        self._line = line
+        self._versions: dict[int, Version] = {}
+        self._snapshots: dict[int, str] = {}
+        self._folders: dict[int, Path] = {}
+
+    def task(self, claimed: Claimed) -> TaskSpec:
+        return self._versions[claimed.version_id].spec.tasks[claimed.node]
+
+    async def prepare(
+        self, batch: Sequence[Claimed], known_results: Mapping[int, bytes | None]
+    ) -> tuple[list[Job], list[tuple[Claimed, Outcome]]]:
+        await self._learn(batch)
+        results = await self._results(batch, known_results)
+        parameters = await self._large_parameters(batch)
+        jobs: list[Job] = []
+        unable: list[tuple[Claimed, Outcome]] = []
+        for claimed in batch:
+            folder = self._folders.get(claimed.snapshot_id)
+            if folder is None:
+                unable.append((claimed, self._no_snapshot(claimed)))
+                continue
+            task = self.task(claimed)
+            try:
+                arguments = self._arguments(claimed, task, parameters, results)
+            except InputError as error:
+                unable.append((claimed, Failed(Error("InputError", error.message), retry=False)))
+                continue
+            jobs.append(
+                Job(
+                    claimed.task_id,
+                    claimed.term,
+                    task.kind,
+                    str(folder),
+                    task.entry,
+                    arguments,
+                    claimed.attempt,
+                    task.timeout_seconds,
+                    # What was lost once may be what killed its host: it gets one of its own.
+                    alone=claimed.lost > 0,
+                )
+            )
+        return jobs, unable
+
+    async def _learn(self, batch: Sequence[Claimed]) -> None:
+        """Fetch the versions and snapshots that are new to this worker."""
+        if unknown := {c.version_id for c in batch} - self._versions.keys():
+            for version_id, spec in (await self._line.call(read_versions, sorted(unknown))).items():
+                self._versions[version_id] = _version(spec)
+        if unknown := {c.snapshot_id for c in batch} - self._folders.keys():
+            self._snapshots |= await self._line.call(read_snapshots, sorted(unknown))
+            for snapshot_id in unknown:
+                folder = await asyncio.to_thread(self._find_code, self._snapshots[snapshot_id])
+                if folder is not None:
+                    self._folders[snapshot_id] = folder
+
+    def _find_code(self, digest: str) -> Path | None:
+        """The code of a snapshot: from the cache, or from the dags folder if it is that."""
+        folder = find_snapshot(self._config.snapshots, digest)
+        if folder is None and self._config.dags is not None:
+            try:
+                if tree_digest(self._config.dags) == digest:
+                    snapshot = take_snapshot(self._config.dags, self._config.snapshots)
+                    folder = snapshot.path if snapshot.digest == digest else None
+            except MainspringError:
+                return None
+        return folder
+
+    def _no_snapshot(self, claimed: Claimed) -> Outcome:
+        digest = self._snapshots[claimed.snapshot_id]
+        return HandedBack(
+            f"this worker does not have the code of snapshot {digest[:12]}: start it with the"
+            " dags folder as it was, or trigger a new run",
+            delay_seconds=_MISSING_SNAPSHOT_DELAY_SECONDS,
+        )
+
+    async def _results(
+        self, batch: Sequence[Claimed], known: Mapping[int, bytes | None]
+    ) -> Mapping[int, bytes | None]:
+        wanted = {
+            claimed.run_id + node
+            for claimed in batch
+            for node in self._versions[claimed.version_id].needs[claimed.node]
+        }
+        missing = sorted(wanted - known.keys())
+        if not missing:
+            return known
+        results = dict(known)
+        for start in range(0, len(missing), _RESULTS_PER_READ):
+            results |= await self._line.call(
+                read_results, missing[start : start + _RESULTS_PER_READ]
+            )
+        return results
+
+    async def _large_parameters(self, batch: Sequence[Claimed]) -> dict[int, bytes]:
+        large = sorted({c.run_id for c in batch if c.parameters == b""})
+        return await self._line.call(read_parameters, large) if large else {}
+
+    def _arguments(
+        self,
+        claimed: Claimed,
+        task: TaskSpec,
+        large_parameters: Mapping[int, bytes],
+        results: Mapping[int, bytes | None],
+    ) -> bytes:
+        raw = large_parameters[claimed.run_id] if claimed.parameters == b"" else claimed.parameters
+        if self._versions[claimed.version_id].plain[claimed.node]:
+            return raw or b"{}"
+        parameters: dict[str, msgspec.Raw] = (
+            msgspec.json.decode(raw, type=dict[str, msgspec.Raw]) if raw else {}
+        )
+
+        def value(binding: Binding) -> Any:
+            match binding:
+                case Value(value=literal):
+                    return literal
+                case Parameter(name=name):
+                    return parameters[name]
+                case Result(task=node, path=path):
+                    result = results[claimed.run_id + node] or b"null"
+                    return _part(result, path, task.name) if path else msgspec.Raw(result)
+                case ListOf(items=items):
+                    return [value(item) for item in items]
+                case MappingOf(items=entries):
+                    return {key: value(item) for key, item in entries.items()}
+                case _:
+                    assert_never(binding)
+
+        return _json.encode({name: value(binding) for name, binding in task.arguments.items()})
+
+
+def _version(spec: DagSpec) -> Version:
+    names = {parameter.name for parameter in spec.parameters}
+    return Version(
+        spec,
+        [
+            sorted({n for binding in task.arguments.values() for n in results_in(binding)})
+            for task in spec.tasks
+        ],
+        [
+            names == task.arguments.keys()
+            and all(
+                isinstance(binding, Parameter) and binding.name == name
+                for name, binding in task.arguments.items()
+            )
+            for task in spec.tasks
+        ],
+    )
+
+
+def _part(result: bytes, path: tuple[str | int, ...], task: str) -> Any:
+    """The part of a result that `path` leads to."""
+    part = msgspec.json.decode(result)
+    for step in path:
+        try:
+            part = part[step]
+        except (KeyError, IndexError, TypeError):
+            raise InputError(
+                f"task `{task}` needs `{step!r}` of a result that has no such part"
+            ) from None
+    return part

@@ -1,0 +1,99 @@
+"""A worker process: incarnations one after another, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from mainspring.config import Config
+from mainspring.domain.lanes import SlotKind
+from mainspring.store.attempts import Reaped
+from mainspring.worker.incarnation import Incarnation
+
+log = structlog.get_logger(__name__)
+
+DRAIN_SECONDS = 30.0
+_HAND_BACK_SECONDS = 10.0
+
+
+class Worker:
+    def __init__(
+        self,
+        config: Config,
+        url: str,
+        *,
+        queues: Sequence[str],
+        slots: Mapping[SlotKind, int],
+        name: str | None = None,
+        drain_seconds: float = DRAIN_SECONDS,
+    ) -> None:
+        self._config = config
+        self._url = url
+        self._queues = queues
+        self._slots = slots
+        self._name = name or f"{socket.gethostname()}:{os.getpid()}"
+        self._drain_seconds = drain_seconds
+        self._stop = asyncio.Event()
+        self._hard_stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """First call: drain. Second: hand back at once."""
+        (self._hard_stop if self._stop.is_set() else self._stop).set()
+
+    async def run(self) -> None:
+        while not self._stop.is_set():
+            incarnation = Incarnation(
+                self._config, self._url, name=self._name, queues=self._queues, slots=self._slots
+            )
+            try:
+                await self._live(incarnation)
+            finally:
+                await incarnation.close()
+
+    async def _live(self, incarnation: Incarnation) -> None:
+        life = asyncio.create_task(incarnation.run())
+        stop = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait([life, stop], return_when=asyncio.FIRST_COMPLETED)
+            if not life.done():
+                await self._leave(incarnation, life)
+            elif error := life.exception():
+                _raise_unless_reaped(error)
+                log.error("this worker was reaped; it stopped its tasks and joins anew")
+        finally:
+            for task in (life, stop):
+                task.cancel()
+            await asyncio.gather(life, stop, return_exceptions=True)
+
+    async def _leave(self, incarnation: Incarnation, life: asyncio.Task[None]) -> None:
+        """Drain, hurried by a second signal or ended by losing the lease."""
+        log.info("worker drains", seconds=self._drain_seconds)
+        drained = asyncio.create_task(incarnation.drain(self._drain_seconds))
+        hurried = asyncio.create_task(self._hard_stop.wait())
+        await asyncio.wait([drained, hurried, life], return_when=asyncio.FIRST_COMPLETED)
+        try:
+            if not drained.done() and not life.done():
+                await asyncio.wait_for(
+                    incarnation.hand_back("the worker was stopped"), _HAND_BACK_SECONDS
+                )
+            if not life.done():
+                await asyncio.wait_for(incarnation.leave(), _HAND_BACK_SECONDS)
+        except TimeoutError:
+            log.error("could not hand everything back; the engine will, when the lease is over")
+        finally:
+            for task in (drained, hurried):
+                task.cancel()
+            await asyncio.gather(drained, hurried, return_exceptions=True)
+
+
+def _raise_unless_reaped(error: BaseException) -> None:
+    if isinstance(error, BaseExceptionGroup):
+        _, other = error.split(Reaped)
+        if other is not None:
+            raise other
+    elif not isinstance(error, Reaped):
+        raise error
