@@ -1,0 +1,188 @@
+"""`mainspring dag`: what there is, what it looks like, and starting it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mainspring.cli.dag_test import test
+from mainspring.cli.options import home_option, json_option
+from mainspring.cli.trigger import trigger
+
+if TYPE_CHECKING:
+    from mainspring.client import Client
+    from mainspring.store.dags import DagRow
+
+
+@click.group()
+def dag() -> None:
+    """List, show, trigger and test dags."""
+
+
+dag.add_command(trigger)
+dag.add_command(test)
+
+
+@dag.command("list")
+@json_option
+@home_option
+def list_dags(as_json: bool, home: Path | None) -> None:
+    """All dags with their last runs, and the files that could not be read."""
+    from mainspring.cli.session import with_client
+
+    with_client(home, _list, as_json)
+
+
+@dag.command()
+@click.argument("name")
+@json_option
+@home_option
+def show(name: str, as_json: bool, home: Path | None) -> None:
+    """One dag: its parameters, its tasks, where it comes from."""
+    from mainspring.cli.session import with_client
+
+    with_client(home, _show, name, as_json)
+
+
+async def _list(client: Client, as_json: bool) -> None:
+    from rich.text import Text
+
+    from mainspring.cli import shapes
+    from mainspring.cli.output import console, faint, heading, print_json, state_text, table
+    from mainspring.cli.words import ago, counted, number, safe, safe_lines, shortened
+    from mainspring.domain.states import RUN
+    from mainspring.store import reading
+
+    dags = await client.ask(reading.list_dags)
+    problems = await client.ask(reading.list_file_problems)
+    if as_json:
+        print_json([shapes.dag_line(line) for line in dags])
+        return
+    now = await client.ask(reading.read_clock)
+    out = console()
+    if dags:
+        lines = table("dag", "version", "tasks", "last run", "", "tags", right=["version", "tasks"])
+        for line in dags:
+            state, when = Text(""), Text("")
+            if line.last_run_state and line.last_run_created_at:
+                state = state_text(RUN, line.last_run_state)
+                when = faint(f"{ago(line.last_run_created_at, now)}, run {line.last_run_id}")
+            lines.add_row(
+                Text(safe(line.name), style="bold"),
+                str(line.version),
+                number(line.tasks),
+                state,
+                when,
+                shortened(", ".join(line.tags), 40),
+            )
+        out.print(lines)
+    elif not problems:
+        out.print("There are no dags yet.")
+        out.print(faint("give a folder of dags: `mainspring up --dags DIR`"))
+    if problems:
+        if dags:
+            out.print()
+        out.print(heading(f"{counted(len(problems), 'file')} could not be read"))
+        for problem in problems:
+            place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
+            out.print(Text(f"  {safe(place)}", style="bold red"))
+            message = safe_lines(problem.message).rstrip().splitlines()
+            for text in message[:6]:
+                out.print(f"    {text}")
+            if len(message) > 6:
+                out.print(faint(f"    … {counted(len(message) - 6, 'line')} more"))
+
+
+async def _show(client: Client, name: str, as_json: bool) -> None:
+    from mainspring.cli import shapes
+    from mainspring.cli.given import given_dag
+    from mainspring.cli.output import print_json
+
+    found = await given_dag(client, name)
+    if as_json:
+        print_json(shapes.dag_whole(found))
+    else:
+        _print(found)
+
+
+def _print(found: DagRow) -> None:
+    from rich.text import Text
+
+    from mainspring.cli.output import FAINT, console, heading, indented, pairs, table
+    from mainspring.cli.spec_words import default_words, type_words
+    from mainspring.cli.words import clock, counted, safe, safe_lines
+    from mainspring.domain.durations import format_duration
+
+    spec = found.spec
+    out = console()
+    title = Text.assemble((safe(found.name), "bold"), (f"  version {found.version}", FAINT))
+    out.print(title)
+    if spec.description:
+        out.print(indented(safe_lines(spec.description).strip()))
+    limit = spec.timeout_seconds
+    out.print(
+        pairs(
+            [
+                ("owner", safe(spec.owner)),
+                ("tags", safe(", ".join(spec.tags))),
+                ("timeout", f"{format_duration(limit)} for a whole run" if limit else None),
+                ("file", safe(found.file)),
+                ("snapshot", safe(found.snapshot[:12])),
+                ("changed", clock(found.changed_at)),
+            ]
+        )
+    )
+    if spec.parameters:
+        out.print()
+        out.print(heading("parameters"))
+        lines = table("name", "type", "default", fold=["type", "default"])
+        for parameter in spec.parameters:
+            lines.add_row(
+                safe(parameter.name), type_words(parameter.schema), default_words(parameter)
+            )
+        out.print(indented(lines))
+    out.print()
+    out.print(heading(counted(len(spec.tasks), "task")))
+    _print_tasks(found)
+
+
+def _print_tasks(found: DagRow) -> None:
+    from mainspring.cli.graphs import TREE_TASKS_MAX, levels, tree
+    from mainspring.cli.output import console, faint, indented, table
+    from mainspring.cli.spec_words import task_words
+    from mainspring.cli.words import counted, safe, shortened
+
+    spec, out = found.spec, console()
+    names = [safe(task.name) for task in spec.tasks]
+    if len(spec.tasks) > TREE_TASKS_MAX:
+        found_levels = levels(spec)
+        lines = table("level", "tasks", "", right=["level", "tasks"], fold=[""])
+        for level, nodes in enumerate(found_levels[:TREE_TASKS_MAX], start=1):
+            some = ", ".join(names[node] for node in nodes[:5])
+            lines.add_row(str(level), f"{len(nodes):,}", some + (", …" if len(nodes) > 5 else ""))
+        out.print(indented(lines))
+        if len(found_levels) > TREE_TASKS_MAX:
+            out.print(faint(f"  … {counted(len(found_levels) - TREE_TASKS_MAX, 'level')} more"))
+        kinds = {words for words in map(task_words, spec.tasks) if words}
+        for words in sorted(kinds)[:5]:
+            some_tasks = [task for task in spec.tasks if task_words(task) == words]
+            out.print(faint(f"  {counted(len(some_tasks), 'task')}: {words}"))
+        out.print(faint("  `--json` lists them all"))
+        return
+    lines = table("task", "kind", "queue", "notes", fold=["notes"])
+    for branch in tree(spec):
+        task = spec.tasks[branch.node]
+        after = ", ".join(names[node] for node in branch.also_after[:8])
+        also = "also after" if branch.lead else "after"
+        notes = [f"{also} {after}" if after else "", task_words(task)]
+        if task.description:
+            notes.append(shortened(task.description.strip().splitlines()[0], 80))
+        lines.add_row(
+            branch.lead + names[branch.node],
+            task.kind,
+            safe(task.queue),
+            "\n".join(filter(None, notes)),
+        )
+    out.print(indented(lines))

@@ -1,0 +1,23 @@
+"""`mainspring engine`: a process that runs the duties."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mainspring.cli.options import dags_option, home_option
+
+
+@click.command()
+@dags_option
+@home_option
+def engine(dags: Path | None, home: Path | None) -> int:
+    """Run an engine: it reads the dags, starts what is due and recovers what was lost.
+
+    Several may run; one at a time does the work and the others stand by.
+    """
+    from mainspring.app import run_engine
+    from mainspring.config import load_config
+
+    return run_engine(load_config(home=home, dags=dags))

@@ -1,0 +1,130 @@
+"""Parameters, instants and run references, from what was typed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mainspring.cli.words import parse_moment
+from mainspring.domain.errors import InputError, NotFoundError
+from mainspring.domain.names import closest, listed, shown
+from mainspring.domain.parameters import parse_cli_value
+from mainspring.domain.specs import PAYLOAD_BYTES_MAX, DagSpec
+
+if TYPE_CHECKING:
+    from mainspring.client import Client
+    from mainspring.store.dags import DagRow
+
+
+def given_parameters(spec: DagSpec, pairs: Sequence[str], document: str | None) -> dict[str, Any]:
+    """`--params` first, then each `-p` over it."""
+    values = _document(document) if document is not None else {}
+    seen: set[str] = set()
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise InputError(
+                f"`-p` takes a name and a value, got {shown(pair)}",
+                hint="write it like `-p region=eu`",
+            )
+        if name in seen:
+            raise InputError(f"parameter {shown(name)} is given twice")
+        seen.add(name)
+        values[name] = parse_cli_value(spec, name, text)
+    return values
+
+
+def given_moment(text: str) -> datetime:
+    moment = parse_moment(text)
+    if moment is None:
+        raise InputError(
+            f"`--at`: {shown(text)} is no instant",
+            hint="write it like `2026-11-15T01:00Z`, or `2026-11-15 01:00` in your own zone",
+        )
+    return moment
+
+
+async def given_dag(client: Client, name: str) -> DagRow:
+    """The dag of this name, or an error that knows the nearest one."""
+    from mainspring.store import reading
+
+    try:
+        return await client.dag(name)
+    except NotFoundError as error:
+        known = [dag.name for dag in await client.ask(reading.list_dags)]
+        raise NotFoundError(error.message, hint=closest(name, known) or error.hint) from None
+
+
+async def given_run(client: Client, text: str) -> int:
+    """A run's id, `last` for the newest run of all, or a dag's name for its newest."""
+    from mainspring.store import reading
+
+    if text.isascii() and text.isdigit():
+        return int(text)
+    if text == "last":
+        run_id = await client.ask(reading.find_last_run, None)
+        if run_id is None:
+            raise NotFoundError(
+                "there is no run yet", hint="start one with `mainspring dag trigger`"
+            )
+        return run_id
+    dag_id = await client.ask(reading.find_dag, text)
+    if dag_id is None:
+        known = [dag.name for dag in await client.ask(reading.list_dags)]
+        raise NotFoundError(
+            f"{shown(text)} is neither a run's number nor a dag",
+            hint=closest(text, known) or "`mainspring run list` shows what there is",
+        )
+    run_id = await client.ask(reading.find_last_run, dag_id)
+    if run_id is None:
+        raise NotFoundError(
+            f"dag {shown(text)} has not run yet", hint=f"start it: `mainspring dag trigger {text}`"
+        )
+    return run_id
+
+
+def given_task(spec: DagSpec, run_id: int, name: str) -> int:
+    """The number of a run's task."""
+    for node, task in enumerate(spec.tasks):
+        if task.name == name:
+            return node
+    names = [task.name for task in spec.tasks]
+    near = closest(name, names)
+    every = f"its tasks are {listed(names)}"
+    hint = f"{near} {every}" if near.startswith("did you mean") else every
+    raise NotFoundError(f"run {run_id} has no task {shown(name)}", hint=hint)
+
+
+def _document(text: str) -> dict[str, Any]:
+    content: str | bytes = text
+    if text.startswith("@"):
+        content = _content(text[1:])
+    try:
+        values = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(
+            f"`--params` is no JSON: {error}",
+            hint="""write it like `--params '{"region": "eu"}'` or `--params @file`""",
+        ) from None
+    if not isinstance(values, dict):
+        raise InputError("`--params` is JSON, but no object with names and values")
+    return values
+
+
+def _content(path: str) -> bytes:
+    try:
+        if path == "-":
+            content = sys.stdin.buffer.read(PAYLOAD_BYTES_MAX + 1)
+        else:
+            with Path(path).open("rb") as file:
+                content = file.read(PAYLOAD_BYTES_MAX + 1)
+    except OSError as error:
+        raise InputError(f"`--params`: cannot read {shown(path)}: {error.strerror}") from None
+    if len(content) > PAYLOAD_BYTES_MAX:
+        raise InputError(f"`--params`: {shown(path)} is larger than {PAYLOAD_BYTES_MAX:,} bytes")
+    return content

@@ -1,0 +1,42 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+def home_option(command: _F) -> _F:
+    return click.option(
+        "--home",
+        type=FOLDER,
+        help="Where the embedded database lives. [default: MAINSPRING_HOME, else among your data]",
+    )(command)
+
+
+def dags_option(command: _F) -> _F:
+    return click.option(
+        "--dags", type=FOLDER, help="The folder of dags. [default: MAINSPRING_DAGS]"
+    )(command)
+
+
+def json_option(command: _F) -> _F:
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
+
+
+def parameter_options(command: _F) -> _F:
+    command = click.option(
+        "--params",
+        metavar="JSON|@FILE",
+        help="All parameters as one JSON object, from a file, or from stdin with @-.",
+    )(command)
+    return click.option(
+        "-p", "pairs", multiple=True, metavar="NAME=VALUE", help="One parameter; may be repeated."
+    )(command)

@@ -1,0 +1,80 @@
+"""The root of all commands. Their modules are imported when they are called for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+import click
+
+
+class _Entry(NamedTuple):
+    place: str
+    """`module:attribute` below `mainspring.cli`."""
+    help: str
+
+
+_SECTIONS: dict[str, dict[str, _Entry]] = {
+    "Run it": {
+        "up": _Entry("up:up", "Start everything here: database, engine and worker."),
+        "engine": _Entry("engine:engine", "Run an engine: timers, deadlines, recovery."),
+        "worker": _Entry("worker:worker", "Run a worker, or list those that live."),
+    },
+    "Look and act": {
+        "dag": _Entry("dag:dag", "List, show, trigger and test dags."),
+        "run": _Entry("run:run", "List, show, watch, explain and cancel runs; read their logs."),
+        "queue": _Entry("queue:queue", "See what waits in queues."),
+    },
+    "Take care": {
+        "migrate": _Entry("migrate:migrate", "Bring the database's schema up to date."),
+        "doctor": _Entry("doctor:doctor", "Check that all is well, and say what to do if not."),
+    },
+}
+_ENTRIES = {name: entry for section in _SECTIONS.values() for name, entry in section.items()}
+
+
+class _Root(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_ENTRIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = _ENTRIES.get(cmd_name)
+        if entry is None:
+            return None
+        module, _, attribute = entry.place.partition(":")
+        command = getattr(import_module(f"mainspring.cli.{module}"), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The short helps are told here, so that nothing has to be imported for them."""
+        for title, section in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, entry.help) for name, entry in section.items()])
+
+
+def _version() -> str:
+    try:
+        return version("mainspring")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"mainspring {_version()}")
+        ctx.exit()
+
+
+@click.group(cls=_Root, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version.",
+)
+def root() -> None:
+    """One engine for cron, DAGs and durable jobs, on one PostgreSQL."""

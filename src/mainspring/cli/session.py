@@ -1,0 +1,49 @@
+"""From settings to a client: which database, and one event loop for a command's questions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from mainspring.domain.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from mainspring.client import Client
+    from mainspring.config import Config
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def with_client(
+    home: Path | None,
+    action: Callable[Concatenate[Client, _P], Awaitable[_T]],
+    *args: _P.args,
+    **kwargs: _P.kwargs,
+) -> _T:
+    """Connect, do `action(client, …)`, disconnect."""
+    from mainspring.client import Client
+    from mainspring.config import load_config
+
+    url = database_url(load_config(home=home))
+
+    async def session() -> _T:
+        async with Client(url, name="command") as client:
+            return await action(client, *args, **kwargs)
+
+    return asyncio.run(session())
+
+
+def database_url(config: Config) -> str:
+    """The given database, or the embedded one if it runs."""
+    from mainspring.embedded import find_running
+
+    url = config.database_url or find_running(config.home)
+    if url is None:
+        raise UnavailableError(
+            f"nothing runs at `{config.home}`",
+            hint="start it with `mainspring up`, or set MAINSPRING_DATABASE_URL",
+        )
+    return url

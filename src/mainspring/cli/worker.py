@@ -1,0 +1,115 @@
+"""`mainspring worker`: run one, or list those that live."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mainspring.cli.options import dags_option, home_option, json_option
+from mainspring.domain.errors import InputError
+from mainspring.domain.lanes import SlotKind
+from mainspring.domain.names import name_problem, shown
+
+if TYPE_CHECKING:
+    from mainspring.client import Client
+
+DEFAULT_QUEUE = "default"
+
+
+@click.group(invoke_without_command=True, subcommand_metavar="[list]")
+@click.option(
+    "--queues", default=DEFAULT_QUEUE, show_default=True, metavar="A,B", help="Queues to serve."
+)
+@click.option(
+    "--slots",
+    metavar="KIND=N,…",
+    help=f"How many tasks of a kind at a time; kinds: {', '.join(SlotKind)}. "
+    "[default: async=1000, thread=32, the others by the number of cores]",
+)
+@click.option("--name", help="What to call it. [default: host and process id]")
+@dags_option
+@home_option
+@click.pass_context
+def worker(
+    ctx: click.Context,
+    queues: str,
+    slots: str | None,
+    name: str | None,
+    dags: Path | None,
+    home: Path | None,
+) -> int:
+    """Run a worker, or list those that live."""
+    if ctx.invoked_subcommand is not None:
+        return 0
+    if name is not None and (problem := name_problem(name)):
+        raise InputError(f"the name {shown(name)} {problem}")
+    from mainspring.app import run_worker
+    from mainspring.config import load_config
+    from mainspring.worker.slots import parse_slots
+
+    return run_worker(
+        load_config(home=home, dags=dags),
+        queues=parse_queues(queues),
+        slots=None if slots is None else parse_slots(slots),
+        name=name,
+    )
+
+
+@worker.command("list")
+@json_option
+@home_option
+def list_workers(as_json: bool, home: Path | None) -> None:
+    """Living workers: what they serve and what they have in hand."""
+    from mainspring.cli.session import with_client
+
+    with_client(home, _list, as_json)
+
+
+def parse_queues(text: str) -> list[str]:
+    """`a,b`, in the order given, each once."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError("`--queues` names no queue", hint="write it like `--queues default,io`")
+    for name in names:
+        if problem := name_problem(name):
+            raise InputError(f"queue {shown(name)} {problem}")
+    return list(dict.fromkeys(names))
+
+
+async def _list(client: Client, as_json: bool) -> None:
+    from mainspring.cli import shapes
+    from mainspring.cli.output import console, faint, print_json, table
+    from mainspring.cli.words import ago, safe
+    from mainspring.store import reading
+
+    workers = await client.ask(reading.list_workers)
+    if as_json:
+        print_json([shapes.worker_line(line) for line in workers])
+        return
+    out = console()
+    if not workers:
+        out.print("No worker lives.")
+        out.print(faint("start one with `mainspring worker`, or everything with `mainspring up`"))
+        return
+    lines = table("name", "host", "pid", "queues", "slots in use", "last beat", "", right=["pid"])
+    for line in workers:
+        note = "draining" if line.draining else ""
+        if line.overdue:
+            note = "overdue: about to be given up"
+        lines.add_row(
+            safe(line.name),
+            safe(line.host),
+            str(line.pid),
+            safe(", ".join(line.queues)),
+            ", ".join(
+                f"{kind} {line.running.get(kind, 0):,}/{count:,}"
+                for kind, count in line.slots.items()
+                if count
+            ),
+            ago(line.renewed_at, line.read_at),
+            note,
+            style="yellow" if note else "",
+        )
+    out.print(lines)
