@@ -22,10 +22,9 @@ from typing import Protocol
 import structlog
 import uvloop
 
-from mainspring.config import Config
-from mainspring.domain.errors import UnavailableError
+from mainspring.config import Config, database_url
 from mainspring.domain.lanes import SlotKind
-from mainspring.embedded import EmbeddedPostgres, find_running
+from mainspring.embedded import EmbeddedPostgres
 from mainspring.engine.engine import Engine
 from mainspring.store.connection import connect
 from mainspring.store.migrate import check_schema, migrate
@@ -62,17 +61,6 @@ def configure_logging() -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
-
-
-def database_url(config: Config) -> str:
-    """Where the database is: as configured, or the embedded one that runs in this home."""
-    url = config.database_url or find_running(config.home)
-    if url is None:
-        raise UnavailableError(
-            f"nothing is running in {config.home}",
-            hint="start it with `mainspring up`, or set MAINSPRING_DATABASE_URL",
-        )
-    return url
 
 
 def run_engine(config: Config) -> int:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
 
-from mainspring.domain.errors import InputError
-from mainspring.embedded import default_home
+from mainspring.domain.durations import parse_duration
+from mainspring.domain.errors import InputError, MainspringError, UnavailableError
+from mainspring.embedded import default_home, find_running
 
 
 class Leases(msgspec.Struct, frozen=True):
@@ -39,6 +41,8 @@ class Config(msgspec.Struct, frozen=True):
     dags: Path | None = None
     """The folder that dags are read from."""
     leases: Leases = Leases()
+    keep: timedelta = timedelta(days=30)
+    """How long finished runs are kept."""
 
     @property
     def snapshots(self) -> Path:
@@ -60,7 +64,31 @@ def load_config(
         database_url=_read(environ, "DATABASE_URL"),
         dags=dags or (Path(given_dags) if given_dags else None),
         leases=_leases(environ),
+        keep=_keep(environ),
     )
+
+
+def database_url(config: Config) -> str:
+    """Where the database is: as configured, or the embedded one that runs in this home."""
+    url = config.database_url or find_running(config.home)
+    if url is None:
+        raise UnavailableError(
+            f"nothing is running in {config.home}",
+            hint="start it with `mainspring up`, or set MAINSPRING_DATABASE_URL",
+        )
+    return url
+
+
+def _keep(environ: Mapping[str, str]) -> timedelta:
+    given = _read(environ, "KEEP")
+    if given is None:
+        return timedelta(days=30)
+    try:
+        return timedelta(seconds=parse_duration(given))
+    except (ValueError, MainspringError) as error:
+        raise InputError(
+            f"`MAINSPRING_KEEP` is no length of time: {error}", hint="such as `30d`"
+        ) from None
 
 
 def _leases(environ: Mapping[str, str]) -> Leases:

@@ -7,6 +7,8 @@
     words.py     times, lengths and texts as people read them
     shapes.py    what `--json` prints
     graphs.py    a dag as a tree or as levels
+    given.py     parameters, instants, runs and tasks, from what was typed
+    explain.py   why a run or task stands where it stands; pure
 
 One file per command, or per group of small ones. Exit codes: 0 done, 1 failed, 2 usage.
 """

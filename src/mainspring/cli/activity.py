@@ -15,7 +15,7 @@ from rich.text import Text
 from mainspring.cli.output import console, faint, heading, indented, pairs, state_text, table
 from mainspring.cli.words import ago, counted, lasted, safe
 from mainspring.client import Client
-from mainspring.domain.errors import NotFoundError
+from mainspring.domain.errors import MainspringError, NotFoundError
 from mainspring.domain.states import RUN
 from mainspring.store import reading
 
@@ -39,12 +39,14 @@ async def show_activity(
     url: str, config: Config, triggers: Sequence[str], *, live: bool, command: str
 ) -> None:
     """For ever. `triggers` are dags to be triggered as soon as they have been read."""
-    async with Client(url, name="up") as client:
-        triggering = asyncio.create_task(_trigger(client, triggers))
-        try:
-            await (_show_live if live else _show_lines)(client, config, command)
-        finally:
-            triggering.cancel()
+    show = _show_live if live else _show_lines
+    try:
+        async with Client(url, name="up") as client, asyncio.TaskGroup() as group:
+            group.create_task(_trigger(client, triggers))
+            group.create_task(show(client, config, command))
+    except* MainspringError as errors:
+        # A dag that cannot be triggered like this, say; it is told like any other mistake.
+        raise errors.exceptions[0] from None
 
 
 async def _trigger(client: Client, triggers: Sequence[str]) -> None:
@@ -63,7 +65,7 @@ async def _look(client: Client) -> _Scene:
     return _Scene(
         runs=await client.ask(reading.list_runs, limit=_RUNS_SHOWN),
         workers=await client.ask(reading.list_workers),
-        dags=[dag.name for dag in await client.ask(reading.list_dags)],
+        dags=await client.ask(reading.list_dag_names),
         problems=await client.ask(reading.list_file_problems),
     )
 

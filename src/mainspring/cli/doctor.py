@@ -89,8 +89,8 @@ async def _check_all(config: Config, *, quiet: bool) -> list[Check]:
 
 async def _checks(config: Config) -> AsyncIterator[Check]:
     """In the order in which they make sense: what cannot be asked ends the list."""
-    from mainspring.cli.session import database_url
     from mainspring.client.link import reached
+    from mainspring.config import database_url
     from mainspring.store import reading
     from mainspring.store.migrate import check_schema, pending
 

@@ -92,14 +92,14 @@ def _tell(code: str, message: str, hint: str, as_json: bool) -> None:
             sys.stderr.write(msgspec.json.encode(body).decode() + "\n")
             return
         from mainspring.cli.output import error_console
-        from mainspring.cli.words import safe
+        from mainspring.cli.words import safe_lines
 
         console = error_console()
         console.print("error:", style="bold red", end=" ")
-        console.print(safe(message))
+        console.print(safe_lines(message))
         if hint:
             console.print("hint:", style="bold cyan", end=" ")
-            console.print(safe(hint))
+            console.print(safe_lines(hint))
     except BrokenPipeError:
         pass
 

@@ -7,11 +7,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from mainspring.domain.errors import UnavailableError
-
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.config import Config
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -25,7 +22,7 @@ def with_client(
 ) -> _T:
     """Connect, do `action(client, …)`, disconnect."""
     from mainspring.client import Client
-    from mainspring.config import load_config
+    from mainspring.config import database_url, load_config
 
     url = database_url(load_config(home=home))
 
@@ -34,16 +31,3 @@ def with_client(
             return await action(client, *args, **kwargs)
 
     return asyncio.run(session())
-
-
-def database_url(config: Config) -> str:
-    """The given database, or the embedded one if it runs."""
-    from mainspring.embedded import find_running
-
-    url = config.database_url or find_running(config.home)
-    if url is None:
-        raise UnavailableError(
-            f"nothing runs at `{config.home}`",
-            hint="start it with `mainspring up`, or set MAINSPRING_DATABASE_URL",
-        )
-    return url

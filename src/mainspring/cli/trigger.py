@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from mainspring.cli.errors import DONE, FAILED, INTERRUPTED
+from mainspring.cli.errors import DONE, INTERRUPTED
 from mainspring.cli.options import home_option, json_option, parameter_options
 from mainspring.domain.durations import parse_duration
 
@@ -72,9 +72,7 @@ async def _trigger(
     """`made` tells the caller the run's id as soon as there is one, also if this is interrupted."""
     from mainspring.cli import shapes
     from mainspring.cli.output import print_json
-    from mainspring.cli.run_show import whole_run
-    from mainspring.cli.watch import watch_run
-    from mainspring.domain.states import RunState
+    from mainspring.cli.watch import follow_run
     from mainspring.store.reading import read_run
 
     made.append(await _make(client, order))
@@ -85,12 +83,7 @@ async def _trigger(
         else:
             _print(run)
         return DONE
-    if as_json:
-        run = await client.wait(run.id)
-        print_json(await whole_run(client, run))
-    else:
-        run = await watch_run(client, run)
-    return DONE if run.state is RunState.SUCCEEDED else FAILED
+    return await follow_run(client, run, as_json)
 
 
 async def _make(client: Client, order: _Order) -> int:

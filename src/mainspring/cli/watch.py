@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from mainspring.cli.errors import DONE, FAILED
-from mainspring.cli.options import home_option
+from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,21 +30,37 @@ _FRAME_LINES = 6
 
 @click.command()
 @click.argument("run")
+@json_option
 @home_option
-def watch(run: str, home: Path | None) -> int:
-    """Follow a run until it ends; exit 0 only if it succeeded. Ctrl-C leaves the run going."""
+def watch(run: str, as_json: bool, home: Path | None) -> int:
+    """Follow a run until it ends; exit 0 only if it succeeded. Ctrl-C leaves the run going.
+
+    With --json the run is printed when it has ended, as by `run show`.
+    """
     from mainspring.cli.session import with_client
 
-    return with_client(home, _watch, run)
+    return with_client(home, _watch, run, as_json)
 
 
-async def _watch(client: Client, reference: str) -> int:
+async def _watch(client: Client, reference: str, as_json: bool) -> int:
     from mainspring.cli.given import given_run
-    from mainspring.domain.states import RunState
     from mainspring.store.reading import read_run
 
     run = await client.ask(read_run, await given_run(client, reference))
-    run = await watch_run(client, run)
+    return await follow_run(client, run, as_json)
+
+
+async def follow_run(client: Client, run: RunLine, as_json: bool) -> int:
+    """Stay until the run has ended; the answer is the exit code."""
+    from mainspring.cli.output import print_json
+    from mainspring.cli.run_show import whole_run
+    from mainspring.domain.states import RunState
+
+    if as_json:
+        run = await client.wait(run.id)
+        print_json(await whole_run(client, run))
+    else:
+        run = await watch_run(client, run)
     return DONE if run.state is RunState.SUCCEEDED else FAILED
 
 

@@ -15,9 +15,15 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
+import asyncpg
+
 from mainspring.domain.errors import UnavailableError
 from mainspring.store.connection import GONE, RACED, Connection, connect
 from mainspring.store.migrate import check_schema
+
+_BROKEN = (*GONE, asyncpg.InternalClientError)
+"""Beyond what says so itself: asked in the instant in which the server's goodbye arrives, asyncpg
+complains about its own state."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -39,7 +45,7 @@ class Link:
             self._connection = await reach(self._url, name=self._name)
             try:
                 await check_schema(self._connection)
-            except GONE as error:
+            except _BROKEN as error:
                 raise _unreachable(error) from error
 
     async def ask(
@@ -56,7 +62,7 @@ class Link:
                     return await function(await self._connected(), *args, **kwargs)
                 except RACED:
                     pass
-                except GONE as error:
+                except _BROKEN as error:
                     self._drop()
                     if time.monotonic() - since > self._patience_seconds:
                         raise UnavailableError(
@@ -107,7 +113,7 @@ async def reached(url: str, *, name: str) -> AsyncIterator[Connection]:
 async def _close(connection: Connection) -> None:
     try:
         await connection.close(timeout=2)
-    except GONE:
+    except _BROKEN:
         connection.terminate()
 
 

@@ -6,22 +6,28 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
+from datetime import timedelta
 from uuid import uuid4
 
 import structlog
 
 from mainspring.config import Config
+from mainspring.engine.archive import Archive
 from mainspring.engine.audit import Audit
 from mainspring.engine.deadlines import Deadlines
 from mainspring.engine.duty import Duty, run_duty
 from mainspring.engine.read_dags import ReadDags
 from mainspring.engine.reap import Reap
+from mainspring.engine.retain import Retain
 from mainspring.engine.shard import ShardLease
 from mainspring.engine.wake import Wake
 from mainspring.store.connection import Line
 from mainspring.store.wakeups import Notifier
 
 log = structlog.get_logger(__name__)
+
+KEYS_KEPT = timedelta(days=7)
+"""How long an idempotency key stands for its run."""
 
 
 class Engine:
@@ -60,6 +66,11 @@ class Engine:
             (Deadlines(notifier), Line(self._url, name="engine deadlines")),
             (Reap(notifier, connection_losses=lambda: reap_line.broken), reap_line),
             (Audit(notifier), Line(self._url, name="engine audit")),
+            (Archive(), Line(self._url, name="engine archive")),
+            (
+                Retain(keep=self._config.keep, keep_keys=KEYS_KEPT),
+                Line(self._url, name="engine retain"),
+            ),
         ]
         tasks = [
             asyncio.create_task(notifier.run()),

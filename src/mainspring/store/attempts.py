@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from mainspring.domain.lanes import SlotKind
+from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN, SlotKind
 from mainspring.domain.outcomes import Decision
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.statements import statement
@@ -19,6 +19,9 @@ _REGISTER = statement("register_worker")
 _CLAIM = statement("claim_attempts")
 _RENEW = statement("renew_lease")
 _COMPLETE = statement("complete_attempts")
+
+_URGENT_FIRST = list(range(PRIORITY_MAX, PRIORITY_MIN - 1, -1))
+_FROM_THE_START = (0,) * len(_URGENT_FIRST)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -37,6 +40,9 @@ class Claimed(msgspec.Struct, frozen=True):
     snapshot_id: int
     node: int
     lane: int
+    priority: int
+    position: int
+    """Where in its lane it stood; 0 if it was granted."""
     term: int
     attempt: int
     lost: int
@@ -120,11 +126,21 @@ async def register_worker(
 
 
 async def claim_attempts(
-    connection: Connection, claim_id: UUID, worker_id: int, lane: int, limit: int
+    connection: Connection,
+    claim_id: UUID,
+    worker_id: int,
+    lane: int,
+    limit: int,
+    floors: Sequence[int] = _FROM_THE_START,
 ) -> list[Claimed]:
-    """Take up to `limit` ready tasks of a lane. With a claim id used before, what it holds."""
+    """Take up to `limit` ready tasks of a lane. With a claim id used before, what it holds.
+
+    `floors` holds, for each priority, the position below which it does not look.
+    """
     try:
-        rows = await fetch(connection, _CLAIM, claim_id, worker_id, lane, limit)
+        rows = await fetch(
+            connection, _CLAIM, claim_id, worker_id, lane, limit, _URGENT_FIRST, floors[::-1]
+        )
     except asyncpg.ForeignKeyViolationError as error:
         raise Reaped from error
     return [_claimed(row, claim_id, row["many"]) for row in rows]
@@ -206,13 +222,7 @@ async def complete_attempts(
         list(slots.values()),
         now,
     ]
-    try:
-        rows = await fetch(connection, _COMPLETE, *args)
-    except asyncpg.ForeignKeyViolationError:
-        # Reaped meanwhile: no grants for us, and the guards say what of this still counts.
-        args[18:20] = [[], []]
-        grant_claim = None
-        rows = await fetch(connection, _COMPLETE, *args)
+    rows = await fetch(connection, _COMPLETE, *args)
     grants = []
     lanes = set()
     refused_items = []
@@ -314,6 +324,8 @@ def _claimed(row: asyncpg.Record, claim_id: UUID, many: bool) -> Claimed:
         row["snapshot_id"],
         row["node"],
         row["lane"],
+        row["priority"],
+        row["position"],
         row["term"],
         row["attempt"],
         row["lost"],

@@ -28,6 +28,8 @@ log = structlog.get_logger(__name__)
 GONE = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    # A statement that was sent just as the server's farewell came.
+    asyncpg.InternalClientError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,

@@ -231,6 +231,13 @@ async def list_dags(
     return found
 
 
+async def list_dag_names(
+    connection: Connection, *, tenant_id: int = DEFAULT_TENANT, limit: int = DAGS_MAX
+) -> list[str]:
+    rows = await fetch(connection, statement("list_dag_names"), tenant_id, limit)
+    return [row["name"] for row in rows]
+
+
 async def list_file_problems(
     connection: Connection, *, limit: int = 1_000, tenant_id: int = DEFAULT_TENANT
 ) -> list[FileProblem]:

@@ -51,7 +51,34 @@ async def create_runs(
     tenant_id: int = DEFAULT_TENANT,
     now: datetime | None = None,
 ) -> Created:
-    """Make the runs that do not exist yet; raises ConflictError if a key has another body."""
+    """Make the runs that do not exist yet; ConflictError, and none, if a key has another body."""
+    if len(runs) > 1 and any(run.key for run in runs):
+        # A conflict is found after the statement; what it made beside goes with it.
+        async with connection.transaction():
+            return await _create_runs(connection, runs, tenant_id, now)
+    return await _create_runs(connection, runs, tenant_id, now)
+
+
+async def stop_runs(
+    connection: Connection, run_ids: Sequence[int], stop: Stop, *, now: datetime | None = None
+) -> int:
+    """Stop runs: unclaimed tasks are closed, claimed ones get a note. Says how many got one.
+
+    Three statements, because each must see what was committed while the one before it waited
+    for its locks.
+    """
+    async with connection.transaction():
+        locked = await fetch(connection, statement("lock_runs"), sorted(run_ids))
+        ids = [row["id"] for row in locked]
+        tasks = [row["id"] for row in await fetch(connection, statement("lock_tasks"), ids)]
+        row = (await fetch(connection, statement("stop_tasks"), ids, stop, tasks, now))[0]
+        noted: int = row["noted"]
+        return noted
+
+
+async def _create_runs(
+    connection: Connection, runs: Sequence[NewRun], tenant_id: int, now: datetime | None
+) -> Created:
     digests = [hashlib.sha256(run.body).digest() if run.key else None for run in runs]
     rows = await fetch(
         connection,
@@ -88,20 +115,3 @@ async def create_runs(
                         hint="use a new key, or repeat exactly what was asked before",
                     )
     return Created(ids, lanes)
-
-
-async def stop_runs(
-    connection: Connection, run_ids: Sequence[int], stop: Stop, *, now: datetime | None = None
-) -> int:
-    """Stop runs: unclaimed tasks are closed, claimed ones get a note. Says how many got one.
-
-    Three statements, because each must see what was committed while the one before it waited
-    for its locks.
-    """
-    async with connection.transaction():
-        locked = await fetch(connection, statement("lock_runs"), sorted(run_ids))
-        ids = [row["id"] for row in locked]
-        tasks = [row["id"] for row in await fetch(connection, statement("lock_tasks"), ids)]
-        row = (await fetch(connection, statement("stop_tasks"), ids, stop, tasks, now))[0]
-        noted: int = row["noted"]
-        return noted

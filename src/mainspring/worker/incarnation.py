@@ -54,6 +54,7 @@ from mainspring.store.connection import Connection, Line
 from mainspring.store.dags import ensure_queues, read_versions
 from mainspring.store.wakeups import Notifier, listen
 from mainspring.worker.clock import DatabaseClock
+from mainspring.worker.floors import Floors
 from mainspring.worker.hand import Hand, Holding
 from mainspring.worker.inputs import Inputs
 from mainspring.worker.logs import Logs
@@ -105,6 +106,7 @@ class Incarnation:
         )
         self._worker_id = 0
         self._lanes: dict[int, SlotKind] = {}
+        self._floors: dict[int, Floors] = {}
         self._promising: set[int] = set()
         """Lanes in which the next claim may find something."""
         self._claim_wanted = asyncio.Event()
@@ -191,6 +193,7 @@ class Incarnation:
             for queue_id in queues.values()
             for kind in self._slot_sizes
         }
+        self._floors = {lane: Floors() for lane in self._lanes}
         log.info("worker joined", worker=self._name, id=self._worker_id, queues=self._queues)
 
     # --- claim -----------------------------------------------------------------------------
@@ -230,9 +233,14 @@ class Incarnation:
         # One id for all repetitions: after a lost answer the same tasks come again.
         claim_id = uuid4()
         self._asking.add(claim_id)
-        batch = await self._claim_line.call(claim_attempts, claim_id, self._worker_id, lane, count)
+        floors = self._floors[lane]
+        batch = await self._claim_line.call(
+            claim_attempts, claim_id, self._worker_id, lane, count, floors.next(time.monotonic())
+        )
+        short = len(batch) < count
+        floors.learn(batch, time.monotonic(), short=short)
         self._slots.give_back(kind, count - len(batch))
-        if len(batch) < count:
+        if short:
             self._promising.discard(lane)
         self._take([Holding(claimed, kind) for claimed in batch], {})
         self._asking.discard(claim_id)

@@ -1,5 +1,5 @@
 -- The core: what exists (dags, versions), what happens (runs, tasks, attempts), who does it
--- (workers, leases, claims), and what is due (ready, timer).
+-- (workers, leases, claims), what is due (ready, timer), and what is over (history).
 --
 -- Rules that shaped it (docs/internals/protocol.md):
 --   No index on run or task mentions a column that completion changes: each task is inserted
@@ -26,7 +26,7 @@ create type mainspring.payload_kind as enum ('parameters', 'result');
 create sequence mainspring.id_block increment by 100 start 1;
 
 -- Fresh at each insertion into ready, never an old id: claims may skip what lies behind.
-create sequence mainspring.position cache 100;
+create sequence mainspring.position;
 
 -- Cold: what exists ------------------------------------------------------------------------
 
@@ -174,6 +174,79 @@ create table mainspring.timer (
         autovacuum_vacuum_cost_delay = 0,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2000000000);
 
+create table mainspring.problem (
+  task_id bigint primary key,
+  tenant_id int not null,
+  term int not null,              -- of the attempt that tells why
+  failed_at timestamptz not null);
+
+create table mainspring.idempotency (
+  tenant_id int not null,
+  key text not null,
+  run_id bigint not null,
+  digest bytea not null,
+  created_at timestamptz not null,
+  primary key (tenant_id, key));
+create index idempotency_age on mainspring.idempotency (created_at);
+
+-- By period: what leaves by dropped partitions -----------------------------------------------
+--
+-- Closed runs move from run and task to run_history and task_history some seconds after their
+-- end: the hot tables hold open work only, whatever history is kept, and history may have any
+-- index. Everything here is partitioned by the id of its run or task, with the same bounds, so a
+-- run's whole story lies in one period and leaves with it. What belongs to ids below all periods
+-- is in `…_older`: late ends, and what open runs still need.
+
+create table mainspring.period (
+  first_id bigint primary key,
+  until_id bigint not null unique,
+  opened_at timestamptz not null default clock_timestamp());
+
+create table mainspring.run_history (
+  id bigint not null,
+  created_at timestamptz not null,
+  due_at timestamptz not null,
+  started_at timestamptz,
+  finished_at timestamptz not null,
+  tenant_id int not null,
+  dag_id int not null,
+  version_id int not null,
+  snapshot_id int not null,
+  trigger mainspring.trigger_kind not null,
+  state mainspring.run_state not null check (state <> 'running'),
+  stop mainspring.stop_kind,
+  tasks int not null,
+  failed_tasks int not null,
+  created_by text,
+  rerun_of bigint,
+  parameters bytea,
+  primary key (id)) partition by range (id);
+create index run_history_list on mainspring.run_history (tenant_id, dag_id, id desc);
+create index run_history_end on mainspring.run_history (finished_at);
+
+create table mainspring.task_history (
+  id bigint not null,
+  run_id bigint not null,
+  due_at timestamptz not null,
+  started_at timestamptz,
+  finished_at timestamptz not null,
+  tenant_id int not null,
+  version_id int not null,
+  node int not null,
+  index int not null,
+  lane int not null,
+  term int not null,
+  worker_id int,
+  state mainspring.task_state not null
+    check (state in ('succeeded', 'failed', 'skipped', 'upstream_failed', 'cancelled')),
+  stop mainspring.stop_kind,
+  priority smallint not null,
+  attempt smallint not null,
+  lost smallint not null,
+  generation smallint not null,
+  result bytea,
+  primary key (id)) partition by range (id);
+
 -- Attempts that ended in any way but the plain success that the task row tells.
 create table mainspring.attempt (
   task_id bigint not null,
@@ -185,19 +258,13 @@ create table mainspring.attempt (
   started_at timestamptz,
   finished_at timestamptz not null,
   error bytea,                    -- domain Error as JSON
-  primary key (task_id, term));
-
-create table mainspring.problem (
-  task_id bigint primary key,
-  tenant_id int not null,
-  term int not null,              -- of the attempt that tells why
-  failed_at timestamptz not null);
+  primary key (task_id, term)) partition by range (task_id);
 
 create table mainspring.payload (
   owner_id bigint not null,       -- a run for parameters, a task for its result
   kind mainspring.payload_kind not null,
   content bytea not null,
-  primary key (owner_id, kind));
+  primary key (owner_id, kind)) partition by range (owner_id);
 
 create table mainspring.log (
   task_id bigint not null,
@@ -205,15 +272,25 @@ create table mainspring.log (
   number int not null,
   written_at timestamptz not null,
   content bytea not null,
-  primary key (task_id, term, number));
+  primary key (task_id, term, number)) partition by range (task_id);
 
-create table mainspring.idempotency (
-  tenant_id int not null,
-  key text not null,
-  run_id bigint not null,
-  digest bytea not null,
-  created_at timestamptz not null,
-  primary key (tenant_id, key));
+-- The first periods; the engine opens those to come, well ahead of the ids.
+do $$
+declare
+  parent text;
+  first bigint;
+begin
+  foreach parent in array array['run_history', 'task_history', 'attempt', 'payload', 'log'] loop
+    execute format('create table mainspring.%I partition of mainspring.%I for values from (minvalue) to (1)',
+      parent || '_older', parent);
+    for first in select generate_series(1, 20000001, 10000000) loop
+      execute format('create table mainspring.%I partition of mainspring.%I for values from (%s) to (%s)',
+        parent || '_' || first, parent, first, first + 10000000);
+    end loop;
+  end loop;
+  insert into mainspring.period (first_id, until_id)
+  select f, f + 10000000 from generate_series(1, 20000001, 10000000) as f;
+end $$;
 
 -- Who does it ------------------------------------------------------------------------------
 

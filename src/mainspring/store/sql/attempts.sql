@@ -15,20 +15,25 @@ select id from w;
 -- name: claim_attempts
 -- As many ready tasks of one lane as asked for, most urgent first. The rows come from ready by
 -- ctid, so that the plan is an index scan and a TID scan whatever the planner believes of the
--- table's size. Repeating a claim with the same id (its COMMIT's answer was lost) returns what
+-- table's size; each priority is looked at from a position on, so that dead rows which a long
+-- snapshot keeps alive are not waded through, and only as far as the limit wants. Repeating a claim with the same id (its COMMIT's answer was lost) returns what
 -- it holds and takes nothing new. The claim row is made from the tasks that survived the check
 -- against their term, so an empty claim cannot remain.
--- $1 claim  $2 worker  $3 lane  $4 how many
+-- $1 claim  $2 worker  $3 lane  $4 how many  $5 priorities, most urgent first  $6 look from here
 with again as materialized (
   select task_ids, terms from mainspring.claim where id = $1),
 taken as (
   delete from mainspring.ready
   where not exists (select 1 from again) and ctid = any (array(
-    select ctid from mainspring.ready
-    where lane = $3
-    order by priority desc, position
-    limit $4
-    for update skip locked))
+    select head.row_id
+    from unnest($5::smallint[], $6::bigint[]) as f (priority, floor)
+    cross join lateral (
+      select q.ctid as row_id from mainspring.ready q
+      where q.lane = $3 and q.priority = f.priority and q.position >= f.floor
+      order by q.position
+      limit $4
+      for update skip locked) head
+    limit $4))
   returning task_id, term),
 held as materialized (
   select t.id, t.term
@@ -97,9 +102,15 @@ where t.id = u.id and t.term = u.term and t.state = 'ready';
 -- $18 claim for the grants  $19 lanes to grant in  $20 free slots in those lanes  $21 now
 with recursive clock as materialized (
   select coalesce($21::timestamptz, clock_timestamp()) as now),
+-- The lease first: the claim of the grants needs it in the end, and whoever reaps this worker
+-- holds it. So the two never meet half-way.
+holder as materialized (
+  select worker_id from mainspring.lease where worker_id = $1 for key share),
 -- `+ 0` keeps the planner from the index on the worker, which is full of claims that are gone.
 emptied as (
-  delete from mainspring.claim where id = any($17::uuid[]) and worker_id + 0 = $1 returning 1),
+  delete from mainspring.claim
+  where id = any($17::uuid[]) and worker_id + 0 = $1 and (select count(*) from holder) >= 0
+  returning 1),
 runs as materialized (
   select id from mainspring.run
   where id = any($16::bigint[]) and (select count(*) from emptied) >= 0
@@ -245,9 +256,9 @@ select 'refused' as kind, i.id, i.term, null::bigint as run_id, null::int as ver
   null::int as node, null::int as lane, null::smallint as priority, null::bigint as position,
   null::smallint as attempt, null::smallint as lost, null::smallint as generation,
   null::timestamptz as due_at, null::int as snapshot_id, null::bytea as parameters
-from item i where i.id not in (select id from moved)
+from item i where (i.id, i.term) not in (select id, term from moved)
 union all
-select 'granted', t.id, t.term, t.run_id, t.version_id, t.node, t.lane, t.priority, null,
+select 'granted', t.id, t.term, t.run_id, t.version_id, t.node, t.lane, t.priority, 0,
   t.attempt, t.lost, t.generation, (select now from clock), r.snapshot_id, r.parameters
 from granted g
 join mainspring.task t on t.id = g.id
@@ -258,15 +269,17 @@ from (select lane from queued union select lane from requeued) as l;
 
 -- name: explain_refused
 -- Why items were refused: already_yours when this worker ended exactly that attempt (its answer
--- was lost), else superseded.  $1 worker  $2 task ids  $3 terms
+-- was lost), else superseded. Attempts are lost in the name of the worker that held them, so an
+-- end as lost is nobody's.  $1 worker  $2 task ids  $3 terms
 select u.id, u.term,
-  (t.worker_id = $1 and t.term = u.term and t.finished_at is not null)
-    or exists (
-      select 1 from mainspring.attempt a
-      where a.task_id = u.id and a.term = u.term and a.worker_id = $1 and a.state <> 'lost')
+  coalesce(a.state <> 'lost', t.worker_id = $1 and t.term = u.term and t.finished_at is not null)
   as already_yours
 from unnest($2::bigint[], $3::int[]) as u (id, term)
-left join mainspring.task t on t.id = u.id;
+left join (
+  select id, worker_id, term, finished_at from mainspring.task
+  union all
+  select id, worker_id, term, finished_at from mainspring.task_history) t on t.id = u.id
+left join mainspring.attempt a on a.task_id = u.id and a.term = u.term and a.worker_id = $1;
 
 -- name: read_claims
 -- What claims hold, for handing back and reaping.  $1 worker  $2 claims, or null for all  $3 limit

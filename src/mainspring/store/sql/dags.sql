@@ -71,19 +71,3 @@ from mainspring.dag d
 join mainspring.version v on v.id = d.version_id
 join mainspring.snapshot s on s.id = d.snapshot_id
 where d.tenant_id = $1 and d.name = $2;
-
--- name: list_dags
--- $1 tenant
-select d.id, d.name, d.file, v.number as version, v.tasks, v.spec, d.changed_at,
-  last.id as last_run, last.state as last_state, last.created_at as last_created_at
-from mainspring.dag d
-join mainspring.version v on v.id = d.version_id
-left join lateral (
-  select r.id, r.state, r.created_at from mainspring.run_view r
-  where r.tenant_id = d.tenant_id and r.dag_id = d.id order by r.id desc limit 1) last on true
-where d.tenant_id = $1
-order by d.name;
-
--- name: list_file_problems
--- $1 tenant
-select file, line, message, seen_at from mainspring.file_problem where tenant_id = $1 order by file;

@@ -14,9 +14,9 @@ join mainspring.ready q on q.task_id = k.id and q.term = k.term;
 
 -- name: L2_attempts_ended_under_terms_below_the_task
 select a.task_id, a.term, t.term as task_term
-from mainspring.attempt a join mainspring.task t on t.id = a.task_id
+from mainspring.attempt a join mainspring.task_view t on t.id = a.task_id
 where a.term > t.term
-  or (a.term = t.term and t.state in ('waiting', 'ready', 'backoff', 'parked'));
+  or (a.term = t.term and t.finished_at is null);
 
 -- name: N1_a_queue_row_stands_for_one_ready_task
 select q.task_id, q.term
@@ -50,9 +50,30 @@ select r.id
 from mainspring.run r join mainspring.version v on v.id = r.version_id
 where v.tasks <> (select count(*) from mainspring.task t where t.id >= r.id and t.id < r.id + v.tasks);
 
+-- name: N1_a_run_is_open_or_history_and_never_both
+select r.id from mainspring.run r join mainspring.run_history h on h.id = r.id
+union all
+select t.id from mainspring.task t join mainspring.task_history h on h.id = t.id;
+
+-- name: N1_history_keeps_all_tasks_of_a_run
+select h.id
+from mainspring.run_history h
+where h.tasks <> (
+  select count(*) from mainspring.task_history t where t.id >= h.id and t.id < h.id + h.tasks);
+
+-- name: N1_periods_cover_all_ids_without_a_gap
+select p.first_id
+from (select first_id, lag(until_id) over (order by first_id) as before from mainspring.period) p
+where p.before <> p.first_id
+union all
+select last_value from mainspring.id_block
+where last_value >= (select max(until_id) from mainspring.period);
+
 -- name: N2_a_key_belongs_to_one_existing_run
 select i.key, i.run_id
-from mainspring.idempotency i left join mainspring.run r on r.id = i.run_id where r.id is null;
+from mainspring.idempotency i
+where not exists (select 1 from mainspring.run_index r where r.id = i.run_id)
+  and i.run_id >= (select min(first_id) from mainspring.period);
 
 -- name: D1_a_task_starts_only_after_all_its_parents_succeeded
 select t.id, t.state::text, p.id as parent, p.state::text as parent_state
@@ -100,6 +121,18 @@ join lateral (
 where r.open_tasks is not null
   and (r.state::text <> y.verdict or (r.finished_at is null) <> (y.verdict = 'running'));
 
+-- name: D3_the_verdict_of_history_is_a_function_of_its_tasks
+select h.id, h.state::text, y.verdict
+from mainspring.run_history h
+join lateral (
+  select case
+    when count(*) filter (where t.state in ('failed', 'upstream_failed')) > 0 then 'failed'
+    when count(*) filter (where t.state = 'cancelled') > 0
+      then case h.stop when 'deadline' then 'failed' else 'cancelled' end
+    else 'succeeded' end as verdict
+  from mainspring.task_history t where t.id >= h.id and t.id < h.id + h.tasks) y on true
+where h.state::text <> y.verdict;
+
 -- name: T1_closed_tasks_have_an_end_and_open_ones_none
 select id, state::text
 from mainspring.task
@@ -127,6 +160,6 @@ where t.lost <> (select count(*) from mainspring.attempt a where a.task_id = t.i
 
 -- name: T2_every_failed_task_is_a_problem_and_nothing_else_is
 select coalesce(t.id, p.task_id) as id
-from (select id from mainspring.task where state = 'failed') t
+from (select id from mainspring.task_view where state = 'failed') t
 full join mainspring.problem p on p.task_id = t.id
 where t.id is null or p.task_id is null;

@@ -16,13 +16,19 @@ join mainspring.version v on v.id = d.version_id
 join mainspring.snapshot s on s.id = d.snapshot_id
 join lateral (select convert_from(v.spec, 'UTF8')::json as json) spec on true
 left join lateral (
+  select i.id from mainspring.run_index i
+  where i.tenant_id = d.tenant_id and i.dag_id = d.id
+  order by i.tenant_id, i.dag_id, i.id desc limit 1) newest on true
+left join lateral (
   select r.id, r.state, r.created_at from mainspring.run_view r
-  where r.id = (
-    select id from mainspring.run
-    where tenant_id = d.tenant_id and dag_id = d.id order by id desc limit 1)) last on true
+  where r.id = newest.id offset 0) last on true
 where d.tenant_id = $1 and d.name > $2
 order by d.name
 limit $3;
+
+-- name: list_dag_names
+-- $1 tenant  $2 limit
+select name from mainspring.dag where tenant_id = $1 and version_id is not null order by name limit $2;
 
 -- name: page_file_problems
 -- $1 tenant  $2 limit
@@ -36,29 +42,33 @@ select id from mainspring.dag where tenant_id = $1 and name = $2;
 -- name: find_last_run
 -- $1 tenant  $2 dag, or null for any.  Two statements in one, each with an index of its own.
 select id from (
-  (select id from mainspring.run where $2::int is null and tenant_id = $1 order by id desc limit 1)
+  (select id from mainspring.run_index where $2::int is null and tenant_id = $1 order by id desc limit 1)
   union all
-  (select id from mainspring.run where tenant_id = $1 and dag_id = $2 order by id desc limit 1)) as last;
+  (select id from mainspring.run_index where tenant_id = $1 and dag_id = $2 order by id desc limit 1)) as last;
 
 -- name: page_runs
 -- Newest first. A state is derived, so it cannot be looked up: the newest runs are read and those
 -- in another state left out. That is why the number of runs looked at has a limit of its own.
+-- `offset 0` keeps the view a lookup by id: joined freely, the planner derives the states of all.
 -- $1 tenant  $2 dag, or null for any  $3 below this id  $4 look at  $5 state, or null  $6 limit
 with seen as materialized (
-  (select id from mainspring.run
+  (select id from mainspring.run_index
    where $2::int is null and tenant_id = $1 and id < $3 order by id desc limit $4)
   union all
-  (select id from mainspring.run
+  (select id from mainspring.run_index
    where tenant_id = $1 and dag_id = $2 and id < $3 order by tenant_id, dag_id, id desc limit $4)),
 fit as materialized (
-  select seen.id from seen join mainspring.run_view r on r.id = seen.id
+  select seen.id
+  from seen
+  join lateral (
+    select r.state from mainspring.run_view r where r.id = seen.id offset 0) r on true
   where $5::text is null or r.state = $5
   order by seen.id desc limit $6)
 select r.id, r.dag, r.version, r.version_id, s.digest as snapshot, r.trigger, r.created_at, r.created_by,
   r.due_at, r.rerun_of, r.tasks, r.state, r.stop, r.open_tasks, r.failed_tasks, r.started_at,
   r.finished_at, clock_timestamp() as read_at
 from fit
-join mainspring.run_view r on r.id = fit.id
+join lateral (select * from mainspring.run_view r where r.id = fit.id offset 0) r on true
 join mainspring.snapshot s on s.id = r.snapshot_id
 order by r.id desc;
 
@@ -74,7 +84,7 @@ where r.tenant_id = $1 and r.id = $2;
 -- name: read_run_parameters
 -- $1 run
 select case when octet_length(r.parameters) = 0 then p.content else r.parameters end as parameters
-from mainspring.run r
+from mainspring.run_view r
 left join mainspring.payload p on p.owner_id = r.id and p.kind = 'parameters'
 where r.id = $1;
 

@@ -1,0 +1,29 @@
+"""Retain: history that is too old goes, and periods for the ids to come are opened."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from mainspring.store.connection import Connection
+from mainspring.store.history import forget_keys, open_periods, prune_step
+from mainspring.store.reading import read_clock
+
+
+class Retain:
+    name = "retain"
+    limit = 1000
+    # Periods reach 20 million ids ahead: at 100,000 ids a second that is 200 s.
+    rest_seconds = 10.0
+
+    def __init__(self, *, keep: timedelta, keep_keys: timedelta) -> None:
+        self._keep = keep
+        self._keep_keys = keep_keys
+
+    async def step(self, tx: Connection, now: datetime | None, limit: int) -> int:
+        now = now or await read_clock(tx)
+        await open_periods(tx)
+        keys = await forget_keys(tx, now - self._keep_keys, limit)
+        return max(keys, await prune_step(tx, now - self._keep, limit))
+
+    def settle(self) -> None:
+        """Nobody waits for what is gone."""

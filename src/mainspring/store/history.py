@@ -1,0 +1,150 @@
+"""What is over: closed runs move to history, and history leaves by dropped partitions.
+
+Tables that are partitioned by id share their bounds, the periods. A period is opened well ahead
+of the ids that it will hold, without a lock that anybody would notice. It is dropped as a whole
+when everything in it is older than what is to be kept; that needs a short lock on the parents,
+for which it does not queue: if a report is reading, the next step tries again. What open runs
+still need (attempts, payloads, logs) moves to the partitions `…_older` first, so retention
+neither pins nor loses anything that is open.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import asyncpg
+import msgspec
+
+from mainspring.store.connection import Connection, fetch
+from mainspring.store.statements import statement
+
+PARTITIONED = {
+    "run_history": "id",
+    "task_history": "id",
+    "attempt": "task_id",
+    "payload": "owner_id",
+    "log": "task_id",
+}
+"""Tables by period, each with the column that its period is found by."""
+
+_AHEAD_IDS = 20_000_000
+_PERIOD_IDS_MIN = 10_000_000
+_PERIOD_IDS_MAX = 1_000_000_000
+_DAY_SECONDS = 86_400.0
+_LOCK_TIMEOUT = "200ms"
+
+
+class Archived(msgspec.Struct, frozen=True):
+    last: int | None
+    """The last run id that was looked at; None when there was none."""
+    seen: int
+    moved: int
+    first_left: int | None
+    """The first run id that was left where it is."""
+
+
+async def archive_runs(
+    connection: Connection, above: int, limit: int, closed_before: datetime
+) -> Archived:
+    """Move closed runs of one slice to history."""
+    row = (await fetch(connection, statement("archive_runs"), above, limit, closed_before))[0]
+    return Archived(row["last"], row["seen"], row["moved"], row["first_left"])
+
+
+async def open_periods(connection: Connection) -> int:
+    """Open the periods that are due, so that ids always find theirs; says how many."""
+    opened = 0
+    while True:
+        row = (await fetch(connection, statement("read_ids")))[0]
+        last_id, until_id = row["last_id"], row["until_id"]
+        if until_id - last_id >= _AHEAD_IDS:
+            return opened
+        ids = period_ids(row["newest_age_seconds"])
+        async with connection.transaction():
+            for parent in PARTITIONED:
+                # Attaching a finished table locks out nobody; creating it in place would.
+                child = f"mainspring.{parent}_{until_id}"
+                await connection.execute(
+                    f"create table {child} (like mainspring.{parent} including all)"
+                )
+                await connection.execute(
+                    f"alter table mainspring.{parent} attach partition {child}"
+                    f" for values from ({until_id}) to ({until_id + ids})"
+                )
+            await fetch(connection, statement("add_period"), until_id, until_id + ids)
+        opened += 1
+
+
+def period_ids(newest_age_seconds: float) -> int:
+    """How many ids the next period holds: about a day's worth at the pace of the last one."""
+    pace = _PERIOD_IDS_MIN / max(newest_age_seconds, 1.0)
+    return int(min(max(pace * _DAY_SECONDS, _PERIOD_IDS_MIN), _PERIOD_IDS_MAX))
+
+
+async def drop_old_period(connection: Connection, finished_before: datetime) -> bool:
+    """Drop the oldest period if all that it holds is older; False if there is none to drop.
+
+    Raises LockNotAvailableError when somebody is reading; nothing is changed then.
+    """
+    async with connection.transaction():
+        rows = await fetch(connection, statement("first_period"))
+        if not rows or not rows[0]["spent"]:
+            return False
+        first_id, until_id = rows[0]["first_id"], rows[0]["until_id"]
+        newest_end: datetime | None = rows[0]["newest_end"]
+        if newest_end is not None and newest_end >= finished_before:
+            return False
+        await connection.execute(f"set local lock_timeout = '{_LOCK_TIMEOUT}'")
+        for parent, column in PARTITIONED.items():
+            await _fold_into_older(connection, parent, column, first_id, until_id)
+        await fetch(connection, statement("drop_period"), first_id)
+        return True
+
+
+async def _fold_into_older(
+    connection: Connection, parent: str, column: str, first_id: int, until_id: int
+) -> None:
+    """Widen `…_older` over the period and keep of it only what open runs need."""
+    period, older = f"mainspring.{parent}_{first_id}", f"mainspring.{parent}_older"
+    await connection.execute(f"alter table mainspring.{parent} detach partition {period}")
+    await connection.execute(f"alter table mainspring.{parent} detach partition {older}")
+    await connection.execute(
+        f"insert into {older} select x.* from {period} x"
+        f" where exists (select 1 from mainspring.task t where t.id = x.{column})"
+    )
+    await connection.execute(f"drop table {period}")
+    await connection.execute(
+        f"alter table mainspring.{parent} attach partition {older}"
+        f" for values from (minvalue) to ({until_id})"
+    )
+
+
+async def forget_runs(connection: Connection, finished_before: datetime, limit: int) -> int:
+    """Delete some old runs that share their period with younger ones; says how many."""
+    rows = await fetch(connection, statement("forget_runs"), finished_before, limit)
+    forgotten: int = rows[0]["forgotten"]
+    return forgotten
+
+
+async def forget_problems(connection: Connection, failed_before: datetime) -> None:
+    await fetch(connection, statement("forget_problems"), failed_before)
+
+
+async def forget_keys(connection: Connection, made_before: datetime, limit: int) -> int:
+    return len(await fetch(connection, statement("forget_keys"), made_before, limit))
+
+
+async def prune_step(connection: Connection, finished_before: datetime, limit: int) -> int:
+    """One piece of retention: a whole period, or at most `limit` runs of a mixed one.
+
+    Says how many runs or periods went; 0 when nothing is left to do.
+    """
+    try:
+        if await drop_old_period(connection, finished_before):
+            return limit
+    except asyncpg.LockNotAvailableError:
+        pass  # Somebody reads history; what is old today is old tomorrow.
+    gone = await forget_runs(connection, finished_before, limit)
+    if gone < limit:
+        await forget_problems(connection, finished_before)
+    return gone

@@ -1,0 +1,110 @@
+-- Closed runs leave the hot tables, and history leaves by dropped partitions.
+
+-- name: archive_runs
+-- Moves runs of one slice of ids that closed before an instant, with all their tasks. Nothing
+-- but a rerun touches a closed run, and that locks it first, so a locked one is left for later.
+-- $1 above this id  $2 look at so many runs  $3 closed before
+with slice as materialized (
+  select r.id, v.tasks, r.open_tasks is null as single,
+    case when r.open_tasks is null then t.finished_at else r.finished_at end as finished_at
+  from mainspring.run r
+  join mainspring.version v on v.id = r.version_id
+  left join mainspring.task t on r.open_tasks is null and t.id = r.id
+  where r.id > $1
+  order by r.id
+  limit $2),
+locked as materialized (
+  select r.id, s.tasks
+  from slice s join mainspring.run r on r.id = s.id
+  where s.finished_at < $3
+  order by r.id
+  for update of r skip locked),
+tasks as (
+  delete from mainspring.task t using locked l
+  where t.id >= l.id and t.id < l.id + l.tasks
+  returning t.*),
+kept_tasks as (
+  insert into mainspring.task_history (id, run_id, due_at, started_at, finished_at, tenant_id,
+    version_id, node, index, lane, term, worker_id, state, stop, priority, attempt, lost, generation,
+    result)
+  select id, run_id, due_at, started_at, finished_at, tenant_id, version_id, node, index, lane, term,
+    worker_id, state, stop, priority, attempt, lost, generation, result
+  from tasks),
+facts as materialized (
+  select run_id, count(*)::int as tasks, min(started_at) as started_at, max(finished_at) as finished_at,
+    (count(*) filter (where state in ('failed', 'upstream_failed')))::int as failed,
+    (count(*) filter (where state = 'cancelled'))::int as cancelled, max(stop) as stop
+  from tasks group by run_id),
+runs as (
+  delete from mainspring.run r using locked l where r.id = l.id
+  returning r.*),
+kept_runs as (
+  insert into mainspring.run_history (id, created_at, due_at, started_at, finished_at, tenant_id,
+    dag_id, version_id, snapshot_id, trigger, state, stop, tasks, failed_tasks, created_by, rerun_of,
+    parameters)
+  select r.id, r.created_at, r.due_at, f.started_at, coalesce(r.finished_at, f.finished_at),
+    r.tenant_id, r.dag_id, r.version_id, r.snapshot_id, r.trigger,
+    coalesce(r.state, (case
+      when f.failed > 0 or (f.cancelled > 0 and f.stop = 'deadline') then 'failed'
+      when f.cancelled > 0 then 'cancelled'
+      else 'succeeded' end)::mainspring.run_state),
+    coalesce(r.stop, f.stop), f.tasks, f.failed, r.created_by, r.rerun_of, r.parameters
+  from runs r join facts f on f.run_id = r.id)
+select (select max(id) from slice) as last, (select count(*) from slice)::int as seen,
+  (select count(*) from locked)::int as moved,
+  (select min(id) from slice where id not in (select id from locked)) as first_left;
+
+-- name: read_ids
+-- How far ids were handed out, and how far periods reach.
+select (select last_value from mainspring.id_block) as last_id, max(until_id) as until_id,
+  (select extract(epoch from clock_timestamp() - opened_at) from mainspring.period
+   order by first_id desc limit 1)::float8 as newest_age_seconds
+from mainspring.period;
+
+-- name: add_period
+-- $1 first id  $2 until id
+insert into mainspring.period (first_id, until_id) values ($1, $2);
+
+-- name: first_period
+-- The oldest period, when its newest end was, and whether an open run has its ids.
+select p.first_id, p.until_id, p.until_id <= (select last_value from mainspring.id_block) as spent,
+  (select max(finished_at) from mainspring.run_history
+   where id >= p.first_id and id < p.until_id) as newest_end
+from mainspring.period p order by p.first_id limit 1;
+
+-- name: drop_period
+-- $1 first id
+delete from mainspring.period where first_id = $1;
+
+-- name: forget_runs
+-- Some finished runs that are too old, where they do not fill a period; with all that is theirs.
+-- $1 finished before  $2 limit
+with old as materialized (
+  select id, tasks from mainspring.run_history where finished_at < $1 order by finished_at limit $2),
+runs as (delete from mainspring.run_history r using old o where r.id = o.id),
+tasks as (
+  delete from mainspring.task_history t using old o
+  where t.id >= o.id and t.id < o.id + o.tasks returning t.id),
+attempts as (
+  delete from mainspring.attempt a using old o
+  where a.task_id >= o.id and a.task_id < o.id + o.tasks),
+payloads as (
+  delete from mainspring.payload p using old o
+  where p.owner_id >= o.id and p.owner_id < o.id + o.tasks),
+logs as (
+  delete from mainspring.log l using old o
+  where l.task_id >= o.id and l.task_id < o.id + o.tasks)
+select count(*)::int as forgotten from old;
+
+-- name: forget_problems
+-- Problems whose task is no longer kept.  $1 failed before
+delete from mainspring.problem p
+where p.failed_at < $1
+  and not exists (select 1 from mainspring.task t where t.id = p.task_id)
+  and not exists (select 1 from mainspring.task_history t where t.id = p.task_id);
+
+-- name: forget_keys
+-- Idempotency keys have a retention of their own.  $1 made before  $2 limit
+delete from mainspring.idempotency where ctid = any (array(
+  select ctid from mainspring.idempotency where created_at < $1 order by created_at limit $2))
+returning key;

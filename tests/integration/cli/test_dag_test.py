@@ -1,0 +1,103 @@
+"""`mainspring dag test`: one run here, without a database."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+FILE = """
+from mainspring import RetryPolicy, Skip, dag, task
+
+tried = []
+
+@task(retry=RetryPolicy(attempts=3, first="90s"))
+def extract(region: str) -> list[int]:
+    print("asking", region)
+    tried.append(1)
+    if len(tried) < 2:
+        raise ConnectionError("hung up")
+    return [1, 2, 3]
+
+@task
+async def total(numbers: list[int]) -> int:
+    return sum(numbers)
+
+@task
+def fails(number: list[int]) -> list[int]:
+    raise ValueError(f"not {number}")
+
+@task
+def skips(number: int) -> int:
+    raise Skip("nothing to do")
+
+@dag
+def good(region: str = "eu"):
+    skips(total(extract(region)))
+
+@dag
+def bad(region: str):
+    total(fails(extract(region)))
+"""
+
+
+@pytest.fixture
+def dags(tmp_path: Path) -> Path:
+    (tmp_path / "sample.py").write_text(FILE)
+    return tmp_path
+
+
+async def run_test(dags: Path, *arguments: str) -> tuple[int, str, str]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAINSPRING_")}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "mainspring", "dag", "test", *arguments, "--dags", str(dags)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment,
+    )
+    out, err = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_a_good_dag_runs_with_its_retries_and_logs(dags: Path) -> None:
+    code, out, err = await run_test(dags, "good")
+    assert (code, err) == (0, "")
+    assert "extract │ asking eu" in out
+    assert "attempt 1 of 3: ConnectionError: hung up" in out
+    assert "next attempt in 1 min " in out
+    assert "shortened to 1 s" in out
+    assert "→ 6" in out
+    assert "skipped" in out
+    assert out.endswith("✓ succeeded good\n")
+
+
+async def test_a_bad_dag_ends_with_1_and_says_where(dags: Path) -> None:
+    code, out, _ = await run_test(dags, "bad", "-p", "region=us", "--json")
+    assert code == 1
+    answer = msgspec.json.decode(out)
+    assert answer["state"] == "failed"
+    assert [task["state"] for task in answer["tasks"]] == [
+        "succeeded",
+        "failed",
+        "upstream_failed",
+    ]
+    assert answer["tasks"][1]["attempts"][0]["error"]["message"] == "not [1, 2, 3]"
+
+
+async def test_slips_are_told_before_anything_runs(dags: Path) -> None:
+    assert (await run_test(dags, "bad"))[0] == 2
+    code, _, err = await run_test(dags, "godo")
+    assert code == 2
+    assert "did you mean `good`?" in err
+
+
+async def test_a_broken_file_is_named(dags: Path) -> None:
+    (dags / "broken.py").write_text("import mainspring\ndef (:\n")
+    code, _, err = await run_test(dags, "elsewhere")
+    assert code == 1
+    assert "broken.py:2" in err

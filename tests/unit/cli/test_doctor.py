@@ -1,0 +1,55 @@
+"""What the doctor makes of what it finds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mainspring.cli import doctor
+from mainspring.cli.doctor import Verdict
+from mainspring.domain.lanes import SlotKind
+from mainspring.store.reading import EngineLine, LaneLine, ServerLine
+
+NOW = datetime(2026, 11, 15, 8, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("number", "verdict"), [(140010, Verdict.BROKEN), (150000, Verdict.OK), (180004, Verdict.OK)]
+)
+def test_an_old_server_is_broken(number: int, verdict: Verdict) -> None:
+    server = ServerLine(number, "x", "mainspring", "db", False)
+    assert doctor.server_check(server).verdict is verdict
+
+
+@pytest.mark.parametrize(("superuser", "verdict"), [(True, Verdict.WARNING), (False, Verdict.OK)])
+def test_a_superuser_is_a_warning(superuser: bool, verdict: Verdict) -> None:
+    server = ServerLine(150000, "15", "root", "db", superuser)
+    assert doctor.role_check(server).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("held", "silent_seconds", "verdict"),
+    [(False, 0, Verdict.BROKEN), (True, 60, Verdict.BROKEN), (True, 0.5, Verdict.OK)],
+)
+def test_an_engine_must_have_been_heard_of(
+    held: bool, silent_seconds: float, verdict: Verdict
+) -> None:
+    engine = EngineLine("e", held, NOW - timedelta(seconds=silent_seconds), NOW)
+    assert doctor.engine_check(engine).verdict is verdict
+
+
+def test_ready_tasks_that_nobody_serves_are_broken_and_the_fix_serves_them() -> None:
+    check = doctor.lanes_check([LaneLine("io", SlotKind.PROCESS, 3, 60.0, 0, 0)])
+    assert check.verdict is Verdict.BROKEN
+    assert "--queues io --slots process=1" in check.fix
+
+
+def test_no_workers_are_broken() -> None:
+    assert doctor.workers_check([]).verdict is Verdict.BROKEN
+
+
+def test_a_broken_promise_is_counted() -> None:
+    assert doctor.promise_check("N1_x", 0).verdict is Verdict.OK
+    check = doctor.promise_check("N1_x", 2)
+    assert (check.verdict, check.count) == (Verdict.BROKEN, 2)
