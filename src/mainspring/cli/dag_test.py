@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,21 +17,11 @@ import msgspec
 
 from mainspring.cli.errors import DONE, FAILED
 from mainspring.cli.options import dags_option, json_option, parameter_options
+from mainspring.domain.bindings import arguments_of
 from mainspring.domain.errors import DefinitionError, InputError, NotFoundError
 from mainspring.domain.names import closest, shown
 from mainspring.domain.outcomes import Error, Failed, Outcome, decide
-from mainspring.domain.specs import (
-    Binding,
-    DagSpec,
-    ListOf,
-    MappingOf,
-    Parameter,
-    Result,
-    TaskSpec,
-    Value,
-    in_order,
-    parents_of,
-)
+from mainspring.domain.specs import DagSpec, in_order, parents_of
 from mainspring.domain.states import AttemptState, RunState, TaskState
 
 if TYPE_CHECKING:
@@ -189,7 +179,7 @@ class Trial:
 
         task = self._spec.tasks[node]
         try:
-            arguments = arguments_of(task, self._parameters, self._results)
+            arguments = arguments_of(task, self._parameters, self._results.__getitem__)
         except InputError as error:
             return Failed(Error("InputError", error.message), retry=False), 0.0
         self._end = asyncio.get_running_loop().create_future()
@@ -228,35 +218,6 @@ class Trial:
 
     def logged(self, task_id: int, term: int, data: bytes) -> None:
         self._report.logged(task_id, term, data)
-
-
-def arguments_of(
-    task: TaskSpec, parameters: Mapping[str, Any], results: Mapping[int, bytes]
-) -> bytes:
-    """A task's arguments as a JSON object."""
-
-    def value(binding: Binding) -> Any:
-        match binding:
-            case Value(value=literal):
-                return literal
-            case Parameter(name=name):
-                return parameters[name]
-            case Result(task=node, path=path):
-                part = msgspec.json.decode(results[node])
-                for step in path:
-                    try:
-                        part = part[step]
-                    except (KeyError, IndexError, TypeError):
-                        raise InputError(
-                            f"task `{task.name}` needs `{step!r}` of a result that has no such part"
-                        ) from None
-                return part
-            case ListOf(items=items):
-                return [value(item) for item in items]
-            case MappingOf(items=entries):
-                return {key: value(item) for key, item in entries.items()}
-
-    return msgspec.json.encode({name: value(of) for name, of in task.arguments.items()})
 
 
 # --- on the screen, and as JSON -----------------------------------------------------------

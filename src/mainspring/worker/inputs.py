@@ -9,25 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, assert_never
 
 import msgspec
 
 from mainspring.bundles.snapshot import find_snapshot, take_snapshot, tree_digest
 from mainspring.config import Config
+from mainspring.domain.bindings import arguments_of
 from mainspring.domain.errors import InputError, MainspringError
 from mainspring.domain.outcomes import Error, Failed, HandedBack, Outcome
-from mainspring.domain.specs import (
-    Binding,
-    DagSpec,
-    ListOf,
-    MappingOf,
-    Parameter,
-    Result,
-    TaskSpec,
-    Value,
-    results_in,
-)
+from mainspring.domain.specs import DagSpec, Parameter, TaskSpec, results_in
 from mainspring.executors.jobs import Job
 from mainspring.store.attempts import Claimed
 from mainspring.store.connection import Line
@@ -36,8 +26,6 @@ from mainspring.store.payloads import read_parameters, read_results
 
 _RESULTS_PER_READ = 1000
 _MISSING_SNAPSHOT_DELAY_SECONDS = 5.0
-
-_json = msgspec.json.Encoder()
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -165,24 +153,9 @@ class Inputs:
         parameters: dict[str, msgspec.Raw] = (
             msgspec.json.decode(raw, type=dict[str, msgspec.Raw]) if raw else {}
         )
-
-        def value(binding: Binding) -> Any:
-            match binding:
-                case Value(value=literal):
-                    return literal
-                case Parameter(name=name):
-                    return parameters[name]
-                case Result(task=node, path=path):
-                    result = results[claimed.run_id + node] or b"null"
-                    return _part(result, path, task.name) if path else msgspec.Raw(result)
-                case ListOf(items=items):
-                    return [value(item) for item in items]
-                case MappingOf(items=entries):
-                    return {key: value(item) for key, item in entries.items()}
-                case _:
-                    assert_never(binding)
-
-        return _json.encode({name: value(binding) for name, binding in task.arguments.items()})
+        return arguments_of(
+            task, parameters, lambda node: results[claimed.run_id + node] or b"null"
+        )
 
 
 def _version(spec: DagSpec) -> Version:
@@ -202,16 +175,3 @@ def _version(spec: DagSpec) -> Version:
             for task in spec.tasks
         ],
     )
-
-
-def _part(result: bytes, path: tuple[str | int, ...], task: str) -> Any:
-    """The part of a result that `path` leads to."""
-    part = msgspec.json.decode(result)
-    for step in path:
-        try:
-            part = part[step]
-        except (KeyError, IndexError, TypeError):
-            raise InputError(
-                f"task `{task}` needs `{step!r}` of a result that has no such part"
-            ) from None
-    return part
