@@ -5,7 +5,7 @@
 
 The service for exchange rates drops the first call of every session, so `fetch_rates` fails
 once and is tried again. All figures are made up, and the same all day long, so that you can
-change something and see what it does. A run takes about six seconds.
+change something and see what it does. A run takes about four seconds.
 """
 
 import asyncio

@@ -7,7 +7,7 @@ holds the value: how container platforms hand over secrets.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class Leases(msgspec.Struct, frozen=True):
             raise InputError(
                 f"a lease of {self.lease_seconds:g} s with a margin of {self.margin_seconds:g} s"
                 f" cannot be renewed every {self.renew_seconds:g} s",
-                hint="set MAINSPRING_LEASE_SECONDS to at least 1",
+                hint="give a longer lease, such as MAINSPRING_LEASE_SECONDS=15",
             )
 
 
@@ -43,6 +43,8 @@ class Config(msgspec.Struct, frozen=True):
     leases: Leases = Leases()
     keep: timedelta = timedelta(days=30)
     """How long finished runs are kept."""
+    apps: tuple[str, ...] = ()
+    """Modules of installed applications whose tasks a worker may run."""
 
     @property
     def snapshots(self) -> Path:
@@ -55,6 +57,7 @@ def load_config(
     *,
     home: Path | None = None,
     dags: Path | None = None,
+    apps: Sequence[str] = (),
 ) -> Config:
     """What the environment says, where the command line said nothing."""
     given_home = _read(environ, "HOME")
@@ -65,6 +68,7 @@ def load_config(
         dags=dags or (Path(given_dags) if given_dags else None),
         leases=_leases(environ),
         keep=_keep(environ),
+        apps=tuple(apps or _listed(_read(environ, "APPS"))),
     )
 
 
@@ -77,6 +81,11 @@ def database_url(config: Config) -> str:
             hint="start it with `mainspring up`, or set MAINSPRING_DATABASE_URL",
         )
     return url
+
+
+def _listed(text: str | None) -> list[str]:
+    """`a,b`, in the order given."""
+    return [item.strip() for item in (text or "").split(",") if item.strip()]
 
 
 def _keep(environ: Mapping[str, str]) -> timedelta:

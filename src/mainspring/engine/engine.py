@@ -6,7 +6,6 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
-from datetime import timedelta
 from uuid import uuid4
 
 import structlog
@@ -25,9 +24,6 @@ from mainspring.store.connection import Line
 from mainspring.store.wakeups import Notifier
 
 log = structlog.get_logger(__name__)
-
-KEYS_KEPT = timedelta(days=7)
-"""How long an idempotency key stands for its run."""
 
 
 class Engine:
@@ -67,10 +63,7 @@ class Engine:
             (Reap(notifier, connection_losses=lambda: reap_line.broken), reap_line),
             (Audit(notifier), Line(self._url, name="engine audit")),
             (Archive(), Line(self._url, name="engine archive")),
-            (
-                Retain(keep=self._config.keep, keep_keys=KEYS_KEPT),
-                Line(self._url, name="engine retain"),
-            ),
+            (Retain(self._config.keep), Line(self._url, name="engine retain")),
         ]
         tasks = [
             asyncio.create_task(notifier.run()),

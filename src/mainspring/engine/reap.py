@@ -86,11 +86,12 @@ class Reap:
 
     async def step(self, tx: Connection, now: datetime | None, limit: int) -> int:
         self._lanes = set()
-        leases = await read_leases(tx)
-        done = 0
-        for lease in observe(self._watches, leases, self._elapsed()):
-            done += await self._reap(tx, lease, now, limit)
-        return done
+        dead = observe(self._watches, await read_leases(tx), self._elapsed())
+        if not dead:
+            return 0
+        # One at a time: a second lease would be locked after the first one's runs and tasks.
+        done = await self._reap(tx, dead[0], now, limit)
+        return limit if dead[1:] else done
 
     def settle(self) -> None:
         self._notifier.ready(self._lanes)

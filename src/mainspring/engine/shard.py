@@ -62,8 +62,9 @@ class ShardLease:
                     take_shard, self._number, self._holder, self._name, shard.beat
                 )
                 if self._term is not None:
-                    if epoch := await self._line.call(raise_epoch):
-                        log.info("epoch", number=epoch)
+                    epoch = await self._line.call(raise_epoch)
+                    if epoch is not None and epoch > 1:
+                        log.warning("the database's history forked", epoch=epoch)
                     return
             await asyncio.sleep(BEAT_SECONDS)
 

@@ -14,6 +14,9 @@ from mainspring.store.connection import Connection, fetch
 from mainspring.store.runs import DEFAULT_TENANT
 from mainspring.store.statements import statement
 
+APP_SNAPSHOT = "app"
+"""The snapshot of dags of installed applications: their code is not pinned."""
+
 _decode_spec = msgspec.json.Decoder(DagSpec).decode
 _encode_spec = msgspec.json.Encoder(order="deterministic").encode
 

@@ -10,7 +10,7 @@ neither pins nor loses anything that is open.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import asyncpg
 import msgspec
@@ -33,6 +33,9 @@ _PERIOD_IDS_MAX = 1_000_000_000
 _DAY_SECONDS = 86_400.0
 _LOCK_TIMEOUT = "200ms"
 
+KEYS_KEPT = timedelta(days=7)
+"""How long an idempotency key stands for its run, unless runs are kept shorter than that."""
+
 
 class Archived(msgspec.Struct, frozen=True):
     last: int | None
@@ -41,6 +44,16 @@ class Archived(msgspec.Struct, frozen=True):
     moved: int
     first_left: int | None
     """The first run id that was left where it is."""
+
+
+class Pruned(msgspec.Struct, frozen=True):
+    keys: int = 0
+    periods: int = 0
+    runs: int = 0
+    """Deleted one by one, since they share their period with younger ones."""
+
+    def __bool__(self) -> bool:
+        return self.keys + self.periods + self.runs > 0
 
 
 async def archive_runs(
@@ -97,6 +110,7 @@ async def drop_old_period(connection: Connection, finished_before: datetime) -> 
         await connection.execute(f"set local lock_timeout = '{_LOCK_TIMEOUT}'")
         for parent, column in PARTITIONED.items():
             await _fold_into_older(connection, parent, column, first_id, until_id)
+        await fetch(connection, statement("forget_problems"), first_id, until_id)
         await fetch(connection, statement("drop_period"), first_id)
         return True
 
@@ -126,25 +140,32 @@ async def forget_runs(connection: Connection, finished_before: datetime, limit: 
     return forgotten
 
 
-async def forget_problems(connection: Connection, failed_before: datetime) -> None:
-    await fetch(connection, statement("forget_problems"), failed_before)
-
-
 async def forget_keys(connection: Connection, made_before: datetime, limit: int) -> int:
     return len(await fetch(connection, statement("forget_keys"), made_before, limit))
 
 
-async def prune_step(connection: Connection, finished_before: datetime, limit: int) -> int:
-    """One piece of retention: a whole period, or at most `limit` runs of a mixed one.
+async def count_old(connection: Connection, finished_before: datetime) -> int:
+    """How many runs `prune_step` would let go in the end, periods aside."""
+    rows = await fetch(connection, statement("count_old"), finished_before)
+    runs: int = rows[0]["runs"]
+    return runs
 
-    Says how many runs or periods went; 0 when nothing is left to do.
+
+async def prune_step(
+    connection: Connection, *, finished_before: datetime, keys_before: datetime, limit: int
+) -> Pruned:
+    """One piece of retention: some keys, a whole period, or some runs of a mixed one.
+
+    Keys go first, so that none stands for a run that is gone: `keys_before` is not earlier than
+    `finished_before`, and a run never ends before its key was made.
     """
+    assert keys_before >= finished_before
+    keys = await forget_keys(connection, keys_before, limit)
+    if keys == limit:
+        return Pruned(keys=keys)
     try:
         if await drop_old_period(connection, finished_before):
-            return limit
+            return Pruned(keys=keys, periods=1)
     except asyncpg.LockNotAvailableError:
         pass  # Somebody reads history; what is old today is old tomorrow.
-    gone = await forget_runs(connection, finished_before, limit)
-    if gone < limit:
-        await forget_problems(connection, finished_before)
-    return gone
+    return Pruned(keys=keys, runs=await forget_runs(connection, finished_before, limit))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -42,6 +42,8 @@ class Created(msgspec.Struct, frozen=True):
     """The run of each request, in order; an older run's where the key was known."""
     lanes: set[int]
     """Lanes that got ready tasks: whom to wake."""
+    made: set[int]
+    """Those of `ids` that did not exist before."""
 
 
 async def create_runs(
@@ -79,32 +81,60 @@ async def stop_runs(
 async def _create_runs(
     connection: Connection, runs: Sequence[NewRun], tenant_id: int, now: datetime | None
 ) -> Created:
+    steps = creating_runs(runs, tenant_id=tenant_id, now=now)
+    question = next(steps)
+    while True:
+        rows = await fetch(connection, question.sql, *question.arguments)
+        try:
+            question = steps.send(rows)
+        except StopIteration as end:
+            created: Created = end.value
+            return created
+
+
+class Question(NamedTuple):
+    """A statement that waits for its rows."""
+
+    sql: str
+    arguments: tuple[Any, ...] = ()
+
+
+Creating: TypeAlias = Generator[Question, Sequence[Iterable[Any]], Created]
+
+
+def creating_runs(
+    runs: Sequence[NewRun], *, tenant_id: int = DEFAULT_TENANT, now: datetime | None = None
+) -> Creating:
+    """The talk with the database that makes runs, for whatever connection carries it.
+
+    Send each question's rows back in. ConflictError, if a key has another body, comes after the
+    statement: what it made beside is the caller's to undo.
+    """
     digests = [hashlib.sha256(run.body).digest() if run.key else None for run in runs]
-    rows = await fetch(
-        connection,
+    rows = yield Question(
         statement("create_runs"),
-        [run.id for run in runs],
-        [run.version_id for run in runs],
-        [run.snapshot_id for run in runs],
-        tenant_id,
-        [run.trigger for run in runs],
-        [run.parameters for run in runs],
-        [run.due_at for run in runs],
-        [run.created_by for run in runs],
-        [run.key for run in runs],
-        digests,
-        [run.rerun_of for run in runs],
-        now,
+        (
+            [run.id for run in runs],
+            [run.version_id for run in runs],
+            [run.snapshot_id for run in runs],
+            tenant_id,
+            [run.trigger for run in runs],
+            [run.parameters for run in runs],
+            [run.due_at for run in runs],
+            [run.created_by for run in runs],
+            [run.key for run in runs],
+            digests,
+            [run.rerun_of for run in runs],
+            now,
+        ),
     )
-    made = {row["id"] for row in rows if row["kind"] == "run"}
-    lanes = {row["id"] for row in rows if row["kind"] == "lane"}
+    made = {id for kind, id in rows if kind == "run"}
+    lanes = {lane for kind, lane in rows if kind == "lane"}
     ids = [run.id for run in runs]
     if keys := [run.key for run in runs if run.key and run.id not in made]:
         # The loser reads the winner in a statement of its own: its snapshot was too old.
-        held = {
-            row["key"]: (row["run_id"], row["digest"])
-            for row in await fetch(connection, statement("read_keys"), tenant_id, keys)
-        }
+        rows = yield Question(statement("read_keys"), (tenant_id, keys))
+        held = {key: (run_id, bytes(digest)) for key, run_id, digest in rows}
         for place, (run, digest) in enumerate(zip(runs, digests, strict=True)):
             if run.key and run.id not in made:
                 ids[place], known = held[run.key]
@@ -114,4 +144,4 @@ async def _create_runs(
                         f" (run {ids[place]})",
                         hint="use a new key, or repeat exactly what was asked before",
                     )
-    return Created(ids, lanes)
+    return Created(ids, lanes, made)

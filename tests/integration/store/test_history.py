@@ -16,7 +16,6 @@ from mainspring.store.history import (
     PARTITIONED,
     archive_runs,
     drop_old_period,
-    forget_problems,
     forget_runs,
     open_periods,
     period_ids,
@@ -60,9 +59,9 @@ async def test_history_shows_what_the_hot_tables_showed(connection: Connection) 
             await worker.end_all([(c, ending if c.node == 2 else Succeeded(b"7")) for c in claimed])
     single = await register_dag(connection, SINGLE, "snapshot")
     worker = await BareWorker.join(connection, SINGLE)
-    for ending in (Succeeded(b"1"), failure()):
+    for outcome in (Succeeded(b"1"), failure()):
         await start_run(connection, single)
-        await worker.end((await worker.claim())[0], ending)
+        await worker.end((await worker.claim())[0], outcome)
     for stop in ("cancel", "deadline"):
         await stop_runs(connection, [await start_run(connection, single)], stop)
     before = await _seen(connection)
@@ -155,7 +154,8 @@ async def test_dropping_does_not_queue_behind_a_reader(
     cutoff = await _now(connection) + LATER
     with pytest.raises(asyncpg.LockNotAvailableError):
         await drop_old_period(connection, cutoff)
-    assert await prune_step(connection, cutoff, 10) == 0
+    pruned = await prune_step(connection, finished_before=cutoff, keys_before=cutoff, limit=10)
+    assert not pruned
     await transaction.rollback()
     await reader.close()
     assert await drop_old_period(connection, cutoff)
@@ -171,5 +171,4 @@ async def test_old_runs_of_a_mixed_period_are_deleted_with_their_problems(
     cutoff = await _now(connection) + LATER
     assert await forget_runs(connection, datetime(2020, 1, 1, tzinfo=UTC), 10) == 0
     assert await forget_runs(connection, cutoff, 10) == 1
-    await forget_problems(connection, cutoff)
     assert await connection.fetchval("select count(*) from mainspring.problem") == 0

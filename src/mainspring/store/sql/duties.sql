@@ -67,13 +67,16 @@ due as (
   returning subject),
 locked as materialized (
   select t.id
-  from due d
-  join mainspring.run r on r.id = d.subject
-  join mainspring.version v on v.id = r.version_id
-  cross join generate_series(0, v.tasks - 1) as n (number)
-  join mainspring.task t on t.id = r.id + n.number
-  where t.state = 'waiting' and t.unmet = 0
-  order by t.id for update of t),
+  from (
+    select r.id, v.tasks
+    from due d
+    join mainspring.run r on r.id = d.subject
+    join mainspring.version v on v.id = r.version_id
+    order by r.id) r
+  cross join lateral (
+    select t.id from mainspring.task t
+    where t.id >= r.id and t.id < r.id + r.tasks and t.state = 'waiting' and t.unmet = 0
+    order by t.id for update) t),
 woken as (
   update mainspring.task t set state = 'ready', position = nextval('mainspring.position')
   from locked l where t.id = l.id and t.state = 'waiting' and t.unmet = 0
@@ -92,11 +95,6 @@ delete from mainspring.timer where ctid = any (array(
   where kind = 'deadline' and due_at <= (select now from clock)
   order by kind, due_at limit $2 for update skip locked))
 returning subject as run_id;
-
--- name: next_timer
-select min(due_at) as due_at, clock_timestamp() as now from (
-  select (select due_at from mainspring.timer where kind = k order by kind, due_at limit 1) as due_at
-  from unnest(enum_range(null::mainspring.timer_kind)) as k) as heads;
 
 -- name: read_leases
 select l.worker_id, l.beat, l.seconds, w.name
@@ -136,11 +134,16 @@ select (select max(id) from slice) as last, (select count(*) from slice)::int as
 -- name: mend_stuck
 -- Puts what the audit found back into its queue, under a higher term.
 -- $1 task ids  $2 terms
-with mended as (
+with locked as materialized (
+  select t.id, t.term
+  from unnest($1::bigint[], $2::int[]) as u (id, term)
+  join mainspring.task t on t.id = u.id and t.term = u.term
+  order by t.id for update of t),
+mended as (
   update mainspring.task t
   set state = 'ready', term = t.term + 1, position = nextval('mainspring.position')
-  from unnest($1::bigint[], $2::int[]) as u (id, term)
-  where t.id = u.id and t.term = u.term and t.unmet = 0 and t.state in ('ready', 'backoff', 'waiting')
+  from locked l
+  where t.id = l.id and t.term = l.term and t.unmet = 0 and t.state in ('ready', 'backoff', 'waiting')
   returning t.id, t.lane, t.priority, t.position, t.term)
 insert into mainspring.ready (lane, priority, position, task_id, term)
 select lane, priority, position, id, term from mended

@@ -93,18 +93,24 @@ payloads as (
   where p.owner_id >= o.id and p.owner_id < o.id + o.tasks),
 logs as (
   delete from mainspring.log l using old o
-  where l.task_id >= o.id and l.task_id < o.id + o.tasks)
+  where l.task_id >= o.id and l.task_id < o.id + o.tasks),
+problems as (
+  delete from mainspring.problem p using old o
+  where p.task_id >= o.id and p.task_id < o.id + o.tasks)
 select count(*)::int as forgotten from old;
 
+-- name: count_old
+-- $1 finished before
+select count(*)::int as runs from mainspring.run_history where finished_at < $1;
+
 -- name: forget_problems
--- Problems whose task is no longer kept.  $1 failed before
+-- Problems of a period that goes; those of open runs stay.  $1 first id  $2 until id
 delete from mainspring.problem p
-where p.failed_at < $1
-  and not exists (select 1 from mainspring.task t where t.id = p.task_id)
-  and not exists (select 1 from mainspring.task_history t where t.id = p.task_id);
+where p.task_id >= $1 and p.task_id < $2
+  and not exists (select 1 from mainspring.task t where t.id = p.task_id);
 
 -- name: forget_keys
--- Idempotency keys have a retention of their own.  $1 made before  $2 limit
+-- Keys go before the runs that they stand for.  $1 made before  $2 limit
 delete from mainspring.idempotency where ctid = any (array(
   select ctid from mainspring.idempotency where created_at < $1 order by created_at limit $2))
 returning key;

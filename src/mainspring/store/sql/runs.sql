@@ -8,7 +8,8 @@ select nextval('mainspring.id_block') as first from generate_series(1, $1::int);
 -- Runs, their tasks, and the roots that are due made ready: one statement, all or nothing.
 -- A run id that exists already, or a key that another run holds, makes nothing and is missing
 -- from the answer; `read_keys` then tells who won. Keys go in sorted, so that two callers with
--- overlapping keys wait for each other in one order.
+-- overlapping keys wait for each other in one order. Every parameter has a cast: users' own
+-- connections send this, too, and not all of their drivers ask the server for types.
 -- $1 run ids  $2 versions  $3 snapshots  $4 tenant  $5 triggers  $6 parameters  $7 due times
 -- $8 creators  $9 keys  $10 digests  $11 rerun_of  $12 now
 with clock as materialized (select coalesce($12::timestamptz, clock_timestamp()) as now),
@@ -21,7 +22,7 @@ item as materialized (
     as u (id, version_id, snapshot_id, trigger, parameters, due_at, created_by, key, digest, rerun_of)),
 keyed as (
   insert into mainspring.idempotency (tenant_id, key, run_id, digest, created_at)
-  select $4, key, id, digest, now from item where key is not null order by key
+  select $4::int, key, id, digest, now from item where key is not null order by key
   on conflict do nothing
   returning run_id),
 made as (
@@ -34,7 +35,9 @@ made as (
   from item i
   join mainspring.version v on v.id = i.version_id
   left join lateral (select v.tasks, 0 as none, 'running' as state where v.tasks > 1) many on true
-  where i.key is null or i.id in (select run_id from keyed)
+  -- A run that went to history exists, too.
+  where (i.key is null or i.id in (select run_id from keyed))
+    and (select 1 from mainspring.run_history h where h.id = i.id) is null
   on conflict (id) do nothing
   returning id, created_at, due_at, version_id),
 drawn as (
@@ -73,26 +76,34 @@ select distinct 'lane', lane::bigint from queued;
 
 -- name: read_keys
 -- Who holds these idempotency keys. $1 tenant  $2 keys
-select key, run_id, digest from mainspring.idempotency where tenant_id = $1 and key = any($2::text[]);
+select key, run_id, digest from mainspring.idempotency
+where tenant_id = $1::int and key = any($2::text[]);
 
 -- name: existing_runs
--- $1 run ids
-select id from mainspring.run where id = any($1::bigint[]);
+-- Which of these runs were made, for a caller that lost the answer and comes back late: by then a
+-- run may be over and moved, and its id would be free to be made again.  $1 run ids
+select id from mainspring.run where id = any($1::bigint[])
+union all
+select id from mainspring.run_history where id = any($1::bigint[]);
 
 -- name: lock_runs
 -- The first of the three statements of a stop: in id order, before any task.  $1 run ids
 select id from mainspring.run where id = any($1::bigint[]) order by id for update;
 
 -- name: lock_tasks
--- The second: the open tasks of those runs, in id order. Each id is looked up: given a range, a
--- planner without statistics reads the whole table.  $1 run ids
+-- The second: the open tasks of those runs, in id order, which is run by run. Each run reads its
+-- own range: joined freely, a planner without statistics reads the whole table.  $1 run ids
 select t.id
-from mainspring.run r
-join mainspring.version v on v.id = r.version_id
-cross join generate_series(0, v.tasks - 1) as n (number)
-join mainspring.task t on t.id = r.id + n.number
-where r.id = any($1::bigint[]) and t.state in ('waiting', 'ready', 'backoff', 'parked')
-order by t.id for update of t;
+from (
+  select r.id, v.tasks
+  from mainspring.run r join mainspring.version v on v.id = r.version_id
+  where r.id = any($1::bigint[])
+  order by r.id) r
+cross join lateral (
+  select t.id from mainspring.task t
+  where t.id >= r.id and t.id < r.id + r.tasks
+    and t.state in ('waiting', 'ready', 'backoff', 'parked')
+  order by t.id for update) t;
 
 -- name: stop_tasks
 -- The third, with a snapshot taken after the locks: unclaimed tasks are closed, claimed ones get

@@ -1,0 +1,60 @@
+"""What a worker holds, and how much it may."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from mainspring.domain.errors import InputError
+from mainspring.domain.lanes import Lane, SlotKind
+from mainspring.worker.hand import Hand, Holding
+from mainspring.worker.slots import Slots, parse_slots
+from tests.unit.worker.test_floors import claimed
+
+
+def holding(task_id: int, claim: int) -> Holding:
+    row = msgspec.structs.replace(claimed(task_id), claim_id=UUID(int=claim))
+    return Holding(row, SlotKind.ASYNC)
+
+
+def test_a_claim_is_empty_when_its_last_task_is_reported() -> None:
+    hand = Hand()
+    one, two, other = holding(1, 1), holding(2, 1), holding(3, 2)
+    hand.take([one, two, other])
+    assert hand.emptied_by([one]) == []
+    hand.let_go([one])
+    assert hand.emptied_by([two, other]) == [UUID(int=1), UUID(int=2)]
+    hand.let_go([two])
+    assert hand.claims == [UUID(int=2)]
+    assert len(hand) == 1
+
+
+def test_slots_are_never_given_back_twice() -> None:
+    slots = Slots({SlotKind.PROCESS: 2})
+    slots.take(SlotKind.PROCESS, 1)
+    slots.give_back(SlotKind.PROCESS)
+    with pytest.raises(AssertionError):
+        slots.give_back(SlotKind.PROCESS)
+
+
+def test_slots_are_never_overdrawn() -> None:
+    slots = Slots({SlotKind.PROCESS: 2})
+    slots.take(SlotKind.PROCESS, 2)
+    assert slots.free(SlotKind.PROCESS) == 0
+    with pytest.raises(AssertionError):
+        slots.take(SlotKind.PROCESS, 1)
+
+
+def test_slots_are_read_from_text() -> None:
+    assert parse_slots("async=1000, process=2") == {SlotKind.ASYNC: 1000, SlotKind.PROCESS: 2}
+    for text in ("", "async", "async=-1", "fibre=3", "async=1,async=2", "async=0", "async=x"):
+        with pytest.raises(InputError):
+            parse_slots(text)
+
+
+def test_a_lane_is_a_queue_and_a_kind() -> None:
+    numbers = {Lane(queue, kind).number for queue in range(1, 50) for kind in SlotKind}
+    assert len(numbers) == 49 * len(SlotKind)
+    assert all(Lane.of(number).number == number for number in numbers)
