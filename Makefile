@@ -74,6 +74,7 @@ format: install ## Rewrite the code in the house format, with safe lint fixes
 .PHONY: gen
 gen: install ## Write the generated files anew
 	@$(BIN)/python tools/generate.py
+	@$(BIN)/python tools/schema_snapshot.py
 
 .PHONY: lock
 lock: install ## Pin the requirements anew (ARGS=--upgrade for newer releases)

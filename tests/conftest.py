@@ -47,7 +47,12 @@ class Server:
         return name
 
     async def drop(self, name: str) -> None:
-        await self._admin(f"drop database if exists {name} with (force)")
+        # Not with (force): it fails while an autovacuum worker, which is not ours, is in there.
+        while True:
+            try:
+                return await self._admin(f"drop database if exists {name}")
+            except asyncpg.ObjectInUseError:
+                await asyncio.sleep(0.05)
 
     async def _admin(self, sql: str) -> None:
         connection = await asyncpg.connect(self._url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
 from collections.abc import Sequence
@@ -50,7 +51,9 @@ class Engine:
         finally:
             await _cancel(readers)
             if self._stopping.is_set():
-                await asyncio.wait_for(shard.free(), timeout=5)
+                # Without an answer the shard frees itself when its lease is over.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(shard.free(), timeout=5)
             await line.close()
 
     async def _do_duties(self, shard: ShardLease, stopping: asyncio.Task[bool]) -> None:

@@ -74,7 +74,12 @@ class Worker:
         log.info("worker drains", seconds=self._drain_seconds)
         drained = asyncio.create_task(incarnation.drain(self._drain_seconds))
         hurried = asyncio.create_task(self._hard_stop.wait())
-        await asyncio.wait([drained, hurried, life], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            [drained, hurried, life],
+            # Beyond that the database is out of reach, and the lease ends by itself.
+            timeout=self._drain_seconds + _HAND_BACK_SECONDS,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
         try:
             if not drained.done() and not life.done():
                 await asyncio.wait_for(

@@ -123,7 +123,8 @@ async def test_a_claim_is_never_empty(connection: Connection) -> None:
     for tasks, terms in (("{}", "{}"), ("{1}", "{}"), ("{1}", "{1,2}")):
         with pytest.raises(asyncpg.CheckViolationError):
             await connection.execute(
-                f"insert into mainspring.claim values (gen_random_uuid(), 1, now(), '{tasks}', '{terms}')"
+                "insert into mainspring.claim"
+                f" values (gen_random_uuid(), 1, now(), '{tasks}', '{terms}')"
             )
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from mainspring.domain.errors import ConflictError
 from mainspring.store.connection import Connection, connect, fetch
 from mainspring.store.dags import Registered, register_dag
+from mainspring.store.history import archive_runs
 from mainspring.store.ids import Ids
-from mainspring.store.runs import NewRun, create_runs
-from tests.support.factory import dag_of
+from mainspring.store.runs import NewRun, create_runs, stop_runs
 from tests.integration.store.lockstep import until_waiting
+from tests.support.factory import dag_of
 
 ROUNDS = 30
 
@@ -160,3 +162,18 @@ async def test_many_callers_with_the_same_keys_in_any_order_agree(
         )
         assert first.ids == second.ids[::-1]
     assert await rows(connection, "run") == ROUNDS * 10
+
+
+async def test_a_retry_after_the_run_went_to_history_makes_no_second_run(
+    connection: Connection, dag: Registered
+) -> None:
+    runs = [await new_run(connection, dag), await new_run(connection, dag, "kept")]
+    await create_runs(connection, runs)
+    await stop_runs(connection, [run.id for run in runs], "cancel")
+    archived = await archive_runs(connection, 0, 100, datetime.now(UTC) + timedelta(days=1))
+    assert archived.moved == 2
+    for run in runs:
+        created = await create_runs(connection, [run])
+        assert (created.ids, created.lanes) == ([run.id], set())
+    assert await rows(connection, "run") == 0
+    assert await rows(connection, "ready") == 0

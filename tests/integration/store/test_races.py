@@ -12,11 +12,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mainspring.domain.outcomes import Error, Lost
+from mainspring.domain.outcomes import Error, HandedBack, Lost, decide
 from mainspring.domain.specs import DagSpec
 from mainspring.store.attempts import (
     Claimed,
     Completed,
+    Completion,
+    Held,
     Reaped,
     complete_attempts,
     drop_claims,
@@ -92,32 +94,17 @@ class Reaping:
         completed = await complete_attempts(
             self.connection,
             self.worker.id,
-            [
-                self.worker.completion(
-                    Claimed(
-                        item.claim_id,
-                        item.task_id,
-                        item.run_id,
-                        item.version_id,
-                        0,
-                        item.node,
-                        DEFAULT_LANE,
-                        item.term,
-                        item.attempt,
-                        item.lost,
-                        1,
-                        item.started_at,  # type: ignore[arg-type]
-                        None,
-                        item.many,
-                    ),
-                    LOST,
-                )
-                for item in held
-            ],
+            [self._lost(item) for item in held],
         )
         await drop_claims(self.connection, self.worker.id, None)
         await end_worker(self.connection, self.worker.id, "reaped")
         return completed
+
+    def _lost(self, held: Held) -> Completion:
+        task = self.worker.spec.tasks[held.node]
+        decision = decide(LOST, task, held.attempt, held.lost, 0.0)
+        run_id = held.run_id if held.many else None
+        return Completion(held.task_id, held.term, held.claim_id, run_id, decision, None, NOW_US)
 
     async def commit(self) -> None:
         await self.transaction.commit()
@@ -192,9 +179,6 @@ async def test_completers_of_many_runs_at_once_do_not_wait_in_a_circle(
     for _ in range(ROUNDS // 4):
         runs = await start_many(connection, FAN_IN, 10)
         left, right = await first.claim(5 * WIDTH), await second.claim(5 * WIDTH)
-        mixed = [[], []]  # type: list[list[Claimed]]
-        for place, item in enumerate(left):
-            mixed[place % 2].append(item)
         await asyncio.gather(
             first.end_all([(item, None) for item in left]),
             second.end_all([(item, None) for item in reversed(right)]),
@@ -338,8 +322,6 @@ async def test_a_stop_that_meets_a_completion_under_way_closes_what_it_readied(
 async def test_a_wake_up_that_meets_a_stop_under_way_wakes_nothing(
     connection: Connection, other: Connection, observer: Connection
 ) -> None:
-    from mainspring.domain.outcomes import HandedBack
-
     spec = dag_of()
     run_id = await start_dag(connection, spec)
     worker = await BareWorker.join(connection, spec)

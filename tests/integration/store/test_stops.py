@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from mainspring.domain.outcomes import Cancelled, Error, HandedBack, Lost, Outcome
-from mainspring.domain.specs import RetrySpec
+from mainspring.domain.specs import DagSpec, RetrySpec
 from mainspring.store.attempts import renew_lease
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.duties import due_deadlines, wake_backoff, wake_starts
@@ -53,12 +53,10 @@ async def test_a_claimed_task_gets_a_note_that_the_next_renewal_brings(
 @pytest.mark.parametrize("outcome", COMING_BACK, ids=lambda outcome: type(outcome).__name__)
 @pytest.mark.parametrize("spec", [ONE, TRIPLE], ids=["one task", "many"])
 async def test_a_stopped_task_that_would_come_back_is_closed_instead(
-    connection: Connection, spec: object, outcome: Outcome
+    connection: Connection, spec: DagSpec, outcome: Outcome
 ) -> None:
-    assert spec is ONE or spec is TRIPLE
-    dag = ONE if spec is ONE else TRIPLE
-    run_id = await start_dag(connection, dag)
-    worker = await BareWorker.join(connection, dag)
+    run_id = await start_dag(connection, spec)
+    worker = await BareWorker.join(connection, spec)
     items = await worker.claim()
     await stop_runs(connection, [run_id], "cancel")
     completed = await worker.end_all([(item, outcome) for item in items])
@@ -143,14 +141,13 @@ async def test_the_deadline_of_a_finished_run_changes_nothing(connection: Connec
 async def test_the_first_reason_to_stop_is_the_one_that_is_told(
     connection: Connection, first: Stop, second: Stop, state: str
 ) -> None:
-    runs = [(await start_dag(connection, spec), spec) for spec in (ONE, TRIPLE)]
-    for run_id, spec in runs:
+    for spec in (ONE, TRIPLE):
+        run_id = await start_dag(connection, spec)
         worker = await BareWorker.join(connection, spec)
-        [item] = [each for each in await worker.claim() if each.run_id == run_id][:1]
+        items = await worker.claim()
         for stop in (first, second):
             await stop_runs(connection, [run_id], stop)
-        rest = await worker.claim(claim_id=item.claim_id)
-        await worker.end_all([(each, Cancelled("asked to")) for each in rest])
+        await worker.end_all([(item, Cancelled("asked to")) for item in items])
         assert await run_state(connection, run_id) == state
 
 
