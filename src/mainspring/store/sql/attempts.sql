@@ -173,13 +173,13 @@ requeued as (
   insert into mainspring.ready (lane, priority, position, task_id, term)
   select lane, priority, position, id, new_term from moved where state = 'ready'
   returning lane),
--- What follows in runs of many tasks. A failed or skipped task dooms all its descendants, since
+-- What follows in runs of many tasks. A task that ended without success dooms its descendants, as
 -- every one of them needs the success of all its parents.
 doom (run_id, version_id, node, failed) as (
-  select m.run_id, m.version_id, e.after, m.state = 'failed'
+  select m.run_id, m.version_id, e.after, m.state <> 'skipped'
   from moved m
   join mainspring.edge e on e.version_id = m.version_id and e.before = m.node
-  where m.run_id is not null and m.state in ('failed', 'skipped')
+  where m.run_id is not null and m.state in ('failed', 'skipped', 'cancelled')
   union
   select d.run_id, d.version_id, e.after, d.failed
   from doom d
