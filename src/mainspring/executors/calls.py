@@ -9,25 +9,19 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mainspring.domain.outcomes import Error, Failed, Outcome, Succeeded
-from mainspring.domain.specs import PAYLOAD_BYTES_MAX
+from mainspring.domain.outcomes import Outcome
 from mainspring.executors.board import OVER, Board
 from mainspring.executors.frames import Done, Dropped, Ending, FromHost, Run
 
 if TYPE_CHECKING:
-    from mainspring.authoring.calling import Task
+    from mainspring.authoring.calling import AnyTask
 
 
 class Stopped(BaseException):
     """Raised in user code to stop it; not an `Exception`, so that it is seldom swallowed."""
-
-
-class ResultTooLarge(Exception):
-    pass
 
 
 class Withdrawn(Exception):
@@ -43,7 +37,7 @@ class Call:
         self.run = run
         self.board = board
         self.begun_ns = 0
-        self.task: Task[..., Any] | None = None
+        self.task: AnyTask | None = None
         self.arguments: dict[str, Any] = {}
 
     def succeeded(self, result: bytes) -> FromHost:
@@ -51,44 +45,33 @@ class Call:
         self.board.begun[slot] = OVER
         return Done(slot, self.begun_ns, time.monotonic_ns(), result)
 
-    def ended(self, outcome: Outcome) -> FromHost:
-        if type(outcome) is Succeeded:
-            return self.succeeded(outcome.result)
+    def _ended(self, outcome: Outcome) -> FromHost:
         slot = self.run.slot
         self.board.begun[slot] = OVER
-        finished = time.monotonic_ns()
-        return Ending(slot, self.begun_ns or finished, finished, outcome)
+        return Ending(slot, self.begun_ns, time.monotonic_ns(), outcome)
 
     def raised(self, error: BaseException) -> FromHost:
+        from mainspring.authoring.calling import outcome_of
+
         if isinstance(error, Withdrawn):
             return Dropped(self.run.slot)
-        return self.ended(self._outcome_of(error))
-
-    def _outcome_of(self, error: BaseException) -> Outcome:
-        if self.task is None or isinstance(error, (Stopped, ResultTooLarge)):
-            return failed(error)
-        try:
-            from mainspring.authoring.calling import outcome_of
-
-            return outcome_of(self.task, error, self.run.attempt)
-        except BaseException as second:
-            # The author's delay function, or the exception's own text, raised.
-            return failed(second)
+        return self._ended(outcome_of(self.task, error, self.run.attempt))
 
 
 class Calls:
     """Imports functions once and prepares calls of them."""
 
     def __init__(self, board: Board) -> None:
+        # Only now: whoever imports this module to look at it does not need the author's SDK.
         from mainspring.authoring.calling import arguments_for, encode_result, resolve
 
         self._board = board
-        self._tasks: dict[str, Task[..., Any]] = {}
+        self._tasks: dict[str, AnyTask] = {}
         self._importing = threading.Lock()
         """One at a time: the board has room to blame one job."""
         self._resolve = resolve
         self._arguments_for = arguments_for
-        self._encode_result = encode_result
+        self.encode = encode_result
 
     def prepare(self, call: Call) -> Callable[..., Any]:
         """The function to be called with `call.arguments`; from here on the job runs."""
@@ -103,15 +86,7 @@ class Calls:
         call.arguments = self._arguments_for(task, run.arguments)
         return task.function
 
-    def encode(self, value: Any) -> bytes:
-        result = self._encode_result(value)
-        if len(result) > PAYLOAD_BYTES_MAX:
-            raise ResultTooLarge(
-                f"the result is {len(result):,} bytes of JSON, the limit is {PAYLOAD_BYTES_MAX:,}"
-            )
-        return result
-
-    def _import(self, run: Run) -> Task[..., Any]:
+    def _import(self, run: Run) -> AnyTask:
         with self._importing:
             if self._board.withdrawn[run.slot]:
                 raise Withdrawn
@@ -122,15 +97,3 @@ class Calls:
                 self._board.import_ends()
             self._tasks[run.entry] = task
             return task
-
-
-def failed(error: BaseException) -> Failed:
-    """An error that no author's policy speaks of: at import, or of our own making."""
-    kind = type(error)
-    try:
-        message = str(error)
-        trace = "".join(traceback.format_exception(error))
-    except Exception:
-        message, trace = "(its text cannot be shown)", ""
-    types = tuple(f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__[:-1])
-    return Failed(Error(kind.__qualname__, message, trace, types))

@@ -11,6 +11,7 @@ takes the new messages along: a batch grows exactly when there is a reason to wa
 
 from __future__ import annotations
 
+import select
 import socket
 import threading
 
@@ -22,8 +23,9 @@ _READ_BYTES = 256 * 1024
 
 class Channel:
     def __init__(self, connection: socket.socket) -> None:
-        connection.setblocking(True)
         self._socket = connection
+        self._writable = select.poll()
+        self._writable.register(connection, select.POLLOUT)
         self._reader = _reader()
         self._outbox: list[FromHost] = []
         self._sending = threading.Lock()
@@ -69,10 +71,19 @@ class Channel:
             frame = frame_of(outbox[:count])
             del outbox[:count]
             try:
-                self._socket.sendall(frame)
+                self._send(frame)
             except ConnectionError:
                 # The worker is gone; the reading side ends the host.
                 outbox.clear()
+
+    def _send(self, frame: bytearray) -> None:
+        # Not `sendall`: an event loop that watches the socket makes it non-blocking.
+        rest = memoryview(frame)
+        while rest:
+            try:
+                rest = rest[self._socket.send(rest) :]
+            except BlockingIOError:
+                self._writable.poll()
 
 
 def _batch(messages: list[FromHost]) -> int:

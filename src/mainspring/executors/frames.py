@@ -76,6 +76,7 @@ class Ending(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
 
     slot: int
     started_ns: int
+    """0 if the function was not reached."""
     finished_ns: int
     outcome: Outcome
 

@@ -6,9 +6,9 @@ nothing; so the guard does, and never runs user code.
 
 It reads lines from its worker, on a socket:
 
-    +PID        a host, leader of a session, has been started
-    -PID        it is gone
-    =SECONDS    the lease holds until then, on the clock of `now()`
+    +PID MARK    a host, leader of a session, has been started
+    -PID         it is gone
+    =SECONDS     the lease holds until then, on the clock of `now()`
 
 - The lease passes: everything that the hosts have started is frozen (SIGSTOP).
 - A later `=` comes: it goes on (SIGCONT). The worker asks the database first, then renews.
@@ -30,7 +30,7 @@ import socket
 import sys
 import time
 
-from mainspring.executors.sessions import signal_all
+from mainspring.executors import sessions
 
 _CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _LOOK_SECONDS = 0.5
@@ -44,16 +44,17 @@ class Watch:
     """Which sessions are guarded, until when, and whether they are frozen."""
 
     def __init__(self) -> None:
-        self.leaders: set[int] = set()
+        self.leaders: dict[int, str] = {}
         self.until: float | None = None
         self.frozen = False
 
     def obey(self, line: bytes) -> None:
         mark, value = line[:1], line[1:]
         if mark == b"+":
-            self.leaders.add(int(value))
+            leader, _, host_mark = value.partition(b" ")
+            self.leaders[int(leader)] = host_mark.decode()
         elif mark == b"-":
-            self.leaders.discard(int(value))
+            self.leaders.pop(int(value), None)
         elif mark == b"=":
             if self.until is None:
                 # A guard before this one may have frozen them.
@@ -65,10 +66,10 @@ class Watch:
             return
         if at >= self.until:
             # Again at each look: hosts may have been started since.
-            signal_all(self.leaders, signal.SIGSTOP)
+            sessions.freeze(self.leaders)
             self.frozen = True
         elif self.frozen:
-            signal_all(self.leaders, signal.SIGCONT)
+            sessions.thaw(self.leaders)
             self.frozen = False
 
     def wait_seconds(self, at: float) -> float:
@@ -98,7 +99,7 @@ def main() -> None:
             for line in lines:
                 watch.obey(line)
         watch.step(now())
-    signal_all(watch.leaders, signal.SIGKILL)
+    sessions.kill(watch.leaders)
     os._exit(0)
 
 

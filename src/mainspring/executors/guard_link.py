@@ -35,9 +35,9 @@ class GuardLink:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    def add(self, leader: int) -> None:
+    def add(self, leader: int, mark: str) -> None:
         self._start()
-        self._tell(b"+%d\n" % leader)
+        self._tell(b"+%d %s\n" % (leader, mark.encode()))
 
     def remove(self, leader: int) -> None:
         self._tell(b"-%d\n" % leader)
@@ -47,6 +47,8 @@ class GuardLink:
         self._tell(b"=%.6f\n" % (guard.now() + monotonic - time.monotonic()))
 
     def tick(self) -> None:
+        if not self._watch.leaders and self._watch.until is None:
+            return
         if self._process is not None:
             if self._process.poll() is None:
                 return
@@ -91,7 +93,7 @@ class GuardLink:
             theirs.close()
         ours.setblocking(False)
         self._socket = ours
-        told = [b"+%d\n" % leader for leader in sorted(self._watch.leaders)]
+        told = [b"+%d %s\n" % (pid, mark.encode()) for pid, mark in self._watch.leaders.items()]
         if self._watch.until is not None:
             told.append(b"=%.6f\n" % self._watch.until)
         if told:

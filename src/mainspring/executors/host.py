@@ -31,8 +31,9 @@ def main(arguments: list[str]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _do_nothing)
     os.set_inheritable(int(socket_fd), False)
-    if snapshot:
-        sys.path.insert(0, snapshot)
+    # An installed application may lie in the folder that the worker was started in, as it may
+    # for `python -m`.
+    sys.path.insert(0, snapshot or os.getcwd())
     channel = Channel(socket.socket(fileno=int(socket_fd)))
     board = Board(int(board_fd), int(slots))
     os.close(int(board_fd))

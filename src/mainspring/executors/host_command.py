@@ -22,6 +22,7 @@ from typing import IO, Any
 
 import msgspec
 
+from mainspring.authoring.calling import argument_vector
 from mainspring.executors.board import Board
 from mainspring.executors.calls import Call
 from mainspring.executors.channel import Channel
@@ -61,7 +62,8 @@ class CommandHost(AsyncHost):
         value: Any = self.calls.prepare(call)(**call.arguments)
         if asyncio.iscoroutine(value):
             value = await value
-        vector = _checked(value)
+        assert call.task is not None
+        vector = argument_vector(call.task, value)
         log = CURRENT.get()
         assert log is not None
         slot = call.run.slot
@@ -190,15 +192,6 @@ class _Output:
 def _settle(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
-
-
-def _checked(value: object) -> list[str]:
-    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-        return value
-    raise TypeError(
-        "a command task must return its argument vector, a list of strings such as "
-        f"`['ls', '-l']`, but returned {value!r:.200}"
-    )
 
 
 def _failure(program: str, status: int, stderr: bytes) -> str:

@@ -24,6 +24,7 @@ import subprocess
 import sys
 import termios
 import time
+import uuid
 from typing import TYPE_CHECKING, Protocol, cast
 
 from mainspring.domain.lanes import SlotKind
@@ -71,15 +72,20 @@ class HostLink(asyncio.Protocol):
         self._owner = owner
         self._guard = guard
         self.pool = pool
+        self.mark = uuid.uuid4().hex
         self.alone = alone
         self.slots = slots
         self.free = list(range(slots - 1, -1, -1))
         self.held: dict[int, Held] = {}
+        self.unwanted = False
+        """Ended before it was ready because nobody needs it any more, not because it failed."""
         self.meant_for: Held | None = None
         """The one job of a host of its own, until the host is ready for it."""
         self.ready = False
         self.retiring = False
         """Takes no new jobs; ends when it is empty."""
+        self.worn = False
+        """To be retired as soon as its successor is ready."""
         self.taken = 0
         self.started_at = time.monotonic()
         self.idle_since = self.started_at
@@ -129,7 +135,7 @@ class HostLink(asyncio.Protocol):
                 stderr=None if log_in < 0 else log_in,
                 pass_fds=(theirs.fileno(), board_fd),
                 start_new_session=True,
-                env=environment_for_hosts(),
+                env=environment_for_hosts(self.mark),
             )
         except BaseException:
             ours.close()
@@ -141,7 +147,7 @@ class HostLink(asyncio.Protocol):
             os.close(board_fd)
             if log_in >= 0:
                 os.close(log_in)
-        self._guard.add(self.process.pid)
+        self._guard.add(self.process.pid, self.mark)
         self._pidfd = -1
         if hasattr(os, "pidfd_open"):
             self._pidfd = os.pidfd_open(self.process.pid)
@@ -171,6 +177,7 @@ class HostLink(asyncio.Protocol):
 
     def stop(self, held: Held, grace_seconds: float) -> None:
         """Ask user code to end, softly."""
+        self.board.withdrawn[held.slot] = 1
         if self.pool.kind is SlotKind.PROCESS:
             self.board.ask_stop()
             self.retiring = True
@@ -179,7 +186,6 @@ class HostLink(asyncio.Protocol):
             except (ProcessLookupError, PermissionError):
                 pass
         else:
-            self.board.withdrawn[held.slot] = 1
             self._outbox.append(Stop(held.slot, grace_seconds))
             self.flush()
 
@@ -213,8 +219,10 @@ class HostLink(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        if self._gone or self.killed:
+        if self.killed or self._gone:
             self._transport.abort()
+        elif self.kill_at is not None:
+            self._transport.close()
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -365,7 +373,7 @@ class HostLink(asyncio.Protocol):
         self.killed = True
         self.retiring = True
         self.reason = reason
-        sessions.signal_all([self.pid], signal.SIGKILL)
+        sessions.kill({self.pid: self.mark})
 
     def eof_received(self) -> bool:
         return False
@@ -386,7 +394,7 @@ class HostLink(asyncio.Protocol):
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
             self._pidfd = -1
-        sessions.signal_all([self.pid], signal.SIGKILL)
+        sessions.kill({self.pid: self.mark})
         if self._socket_ended:
             self._collect()
             return

@@ -35,6 +35,10 @@ _TICK_SECONDS = 0.1
 _IDLE_TICK_SECONDS = 1.0
 _REPORT_START_SECONDS = 0.3
 _LOOK_AT_MEMORY_SECONDS = 1.0
+_STRAY_BYTES = 2000
+
+_DRAINING = HandedBack("the worker is draining")
+_STOPPED = HandedBack("the worker has stopped")
 
 
 class Hosts:
@@ -71,7 +75,6 @@ class Hosts:
         self._memory_seen_at = 0.0
         self._closing = False
         self._empty = asyncio.Event()
-        self._empty.set()
 
     # --- what the worker calls ----------------------------------------------------------------
 
@@ -108,17 +111,16 @@ class Hosts:
         Those that still wait here are in the list (and told to the listener like any end).
         Those already sent to a host end likewise within a moment if they have not begun.
         """
-        outcome = HandedBack("the worker is draining")
         now = time.monotonic()
         names: list[tuple[int, int]] = []
         for name, held in list(self._held.items()):
             link = held.link
             if link is None:
                 names.append(name)
-                self._stop(held, outcome, now)
+                self._stop(held, _DRAINING, now)
             elif held.stop is None and link.ready and link.board.begun[held.slot] == NOT_BEGUN:
                 link.board.withdrawn[held.slot] = 1
-                held.stop, held.stop_at, held.only_if_unstarted = outcome, now, True
+                held.stop, held.stop_at, held.only_if_unstarted = _DRAINING, now, True
         return names
 
     def lease_until(self, monotonic: float) -> None:
@@ -152,18 +154,18 @@ class Hosts:
     async def close(self, *, kill: bool = False) -> None:
         """End all jobs as `HandedBack`, softly or at once, then all hosts and the guard."""
         self._closing = True
-        outcome = HandedBack("the worker has stopped")
         now = time.monotonic()
         for held in list(self._held.values()):
             if held.stop is None or held.only_if_unstarted:
-                self._stop(held, outcome, now)
+                self._stop(held, _STOPPED, now)
         for link in list(self._links):
             if kill:
                 link.kill("the worker has stopped")
             else:
                 self._retire(link)
         self._tick_within(_TICK_SECONDS)
-        await self._empty.wait()
+        if self._links:
+            await self._empty.wait()
         if self._ticking is not None:
             self._ticking.cancel()
         await self._guard.close()
@@ -180,13 +182,14 @@ class Hosts:
         while waiting and (link := pool.with_room()) is not None:
             for _ in range(min(len(waiting), len(link.free))):
                 link.give(waiting.popleft(), now)
-            if link.taken >= self._recycle_after_tasks:
-                link.retiring = True
             link.flush()
             pool.used(link)
+            if link.taken >= self._recycle_after_tasks:
+                self._replace(link)
         for _ in range(pool.hosts_wanted(now)):
             self._make_room(pool)
-            self._start(pool)
+            if self._start(pool) is None:
+                break
 
     def _run_alone(self, pool: Pool, held: Held) -> None:
         link = self._start(pool, alone=True)
@@ -205,11 +208,16 @@ class Hosts:
             self._start_failed(pool, str(error))
             return None
         self._links.add(link)
-        self._empty.clear()
         if not alone:
             pool.links.append(link)
         self._tick_within(_TICK_SECONDS)
         return link
+
+    def _replace(self, link: HostLink) -> None:
+        """Start a fresh host; the old one serves until that is ready, so nobody waits for it."""
+        if not link.worn and not link.retiring and not self._closing:
+            link.worn = True
+            self._start(link.pool)
 
     def _make_room(self, pool: Pool) -> None:
         """Before a process host is started: idle ones of other snapshots give up theirs."""
@@ -244,6 +252,9 @@ class Hosts:
         elif link.retiring:
             self._retire(link)
         else:
+            old = next((old for old in link.pool.links if old.worn and not old.retiring), None)
+            if old is not None:
+                self._retire(old)
             self._assign(link.pool, now)
 
     def host_answered(self, link: HostLink, messages: list[FromHost]) -> None:
@@ -278,9 +289,9 @@ class Hosts:
             elif type(message) is Dropped:
                 held = link.release(message.slot)
                 if held is not None and not held.ended:
-                    assert held.stop is not None, "dropped, but not withdrawn"
-                    at = time.monotonic_ns()
-                    self._end(ended, held, held.stop, None, at, offset)
+                    # Without a stop: it began just when it was withdrawn, and saw that.
+                    outcome = held.stop or _DRAINING
+                    self._end(ended, held, outcome, NOT_BEGUN, time.monotonic_ns(), offset)
         if ended:
             self._listener.ended(ended)
         if link.pool.waiting and not self._closing:
@@ -299,40 +310,46 @@ class Hosts:
 
     def host_gone(self, link: HostLink) -> None:
         self._links.discard(link)
-        if not self._links:
-            self._empty.set()
         pool = link.pool
         if not link.alone:
             pool.links.remove(link)
-        if not link.ready and not self._closing:
+        if not link.ready and not link.unwanted:
+            for old in pool.links:
+                old.worn = False
             stray = link.stray.decode("utf-8", "replace").strip()
             self._start_failed(pool, f"{link.reason}: {stray}" if stray else link.reason)
         self._judge(link)
-        if not self._closing:
+        if self._closing:
+            if not self._links:
+                self._empty.set()
+        else:
             self._assign(pool, time.monotonic())
 
     def _judge(self, link: HostLink) -> None:
         """Every job that was in the dead host ends, or goes to another."""
         if link.meant_for is not None:
             held, link.meant_for = link.meant_for, None
-            if not held.ended:
-                self._finish_soon(held, held.stop or verdicts.could_not_start(link.reason))
+            if held.stop is not None:
+                self._finish_soon(held, held.stop)
+            else:
+                self._try_elsewhere(held, link)
         open_jobs = {slot: held for slot, held in link.held.items() if not held.ended}
-        unasked = {
-            slot: link.progress(slot)
+        asked = {
+            slot: held.stop
             for slot, held in open_jobs.items()
-            if held.stop is None or held.only_if_unstarted
+            if held.stop is not None and not held.only_if_unstarted
         }
-        found = verdicts.verdicts(unasked, link.reason, killed=link.killed)
+        found = verdicts.verdicts(
+            {slot: link.progress(slot) for slot in open_jobs if slot not in asked},
+            link.reason,
+            killed=link.killed and len(asked) > 0,
+        )
         for slot, held in open_jobs.items():
-            begun = link.board.begun[slot]
-            outcome = found.get(slot, held.stop)
-            if outcome is None and held.only_if_unstarted:
-                outcome = held.stop
+            outcome = asked.get(slot) or found[slot] or held.stop
             if outcome is None:
                 self._try_elsewhere(held, link)
             else:
-                self._finish_soon(held, outcome, begun)
+                self._finish_soon(held, outcome, link.board.begun[slot])
 
     def _try_elsewhere(self, held: Held, link: HostLink) -> None:
         held.link = None
@@ -351,7 +368,7 @@ class Hosts:
         ended: list[Ended],
         held: Held,
         outcome: Outcome,
-        started_ns: int | None,
+        started_ns: int,
         finished_ns: int,
         offset_ns: int,
     ) -> None:
@@ -370,7 +387,7 @@ class Hosts:
                 job.task_id,
                 job.term,
                 outcome,
-                None if started_ns is None else (started_ns + offset_ns) // 1000,
+                (started_ns + offset_ns) // 1000 if started_ns != NOT_BEGUN else None,
                 (finished_ns + offset_ns) // 1000,
             )
         )
@@ -381,23 +398,19 @@ class Hosts:
         held.stop = None
         ended: list[Ended] = []
         # Of a job that is over and whose answer was lost, only the sending is known.
-        sent_ns = int(held.sent_at * 1e9)
-        started_ns = {NOT_BEGUN: None, OVER: sent_ns}.get(begun_ns, begun_ns)
+        started_ns = begun_ns if begun_ns != OVER else int(held.sent_at * 1e9)
         self._end(ended, held, outcome, started_ns, now_ns, time.time_ns() - now_ns)
         self._loop.call_soon(self._listener.ended, ended)
 
     def _stop(self, held: Held, outcome: Outcome, at: float) -> None:
         link = held.link
         if link is None:
-            held.ended = True
-            try:
-                self._pools[held.job.kind, held.job.snapshot].waiting.remove(held)
-            except ValueError:
-                pass
+            self._pools[held.job.kind, held.job.snapshot].waiting.remove(held)
             self._finish_soon(held, outcome)
             return
         held.stop, held.stop_at, held.only_if_unstarted = outcome, at, False
         if link.meant_for is held:
+            link.unwanted = True
             link.kill("stopped before it was ready")
         elif not link.killed:
             link.stop(held, self._grace)
@@ -405,6 +418,7 @@ class Hosts:
     def _retire(self, link: HostLink) -> None:
         """No new jobs for this host; it ends when it is empty."""
         link.retiring = True
+        link.unwanted = link.unwanted or not link.ready
         if not link.held and link.meant_for is None:
             link.leave()
 
@@ -450,7 +464,7 @@ class Hosts:
                 continue
             since = begun[slot]
             if held.stop is not None:
-                self._look_at_stop(link, held, since, now)
+                self._look_at_stop(link, held, now)
             elif since not in (NOT_BEGUN, OVER):
                 limit = held.job.timeout_seconds
                 if limit is not None and now >= since / 1e9 + limit:
@@ -460,11 +474,11 @@ class Hosts:
                     started_us = (time.time_ns() - time.monotonic_ns() + since) // 1000
                     self._listener.started(held.job.task_id, held.job.term, started_us)
 
-    def _look_at_stop(self, link: HostLink, held: Held, since: int, now: float) -> None:
+    def _look_at_stop(self, link: HostLink, held: Held, now: float) -> None:
         assert held.stop is not None
-        if since == NOT_BEGUN and link.progress(held.slot) is verdicts.Progress.NOT_BEGUN:
+        if link.progress(held.slot) is verdicts.Progress.NOT_BEGUN and not link.pool.one_each:
             # See `board.py` for why this wait makes it safe. The slot comes back by `Dropped`.
-            if now - held.stop_at > WITHDRAW_SECONDS and not link.pool.one_each:
+            if now - held.stop_at > WITHDRAW_SECONDS:
                 self._finish_soon(held, held.stop)
         elif held.only_if_unstarted:
             held.stop, held.only_if_unstarted = None, False
