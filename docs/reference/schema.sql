@@ -707,9 +707,9 @@ CREATE UNIQUE INDEX ready_order ON mainspring.ready USING btree (lane, priority 
 
 CREATE INDEX run_history_end ON ONLY mainspring.run_history USING btree (finished_at);
 
-CREATE INDEX run_history_list ON ONLY mainspring.run_history USING btree (tenant_id, dag_id, id DESC);
+CREATE INDEX run_history_list ON ONLY mainspring.run_history USING btree (tenant_id, dag_id, id);
 
-CREATE INDEX run_list ON mainspring.run USING btree (tenant_id, dag_id, id DESC);
+CREATE INDEX run_list ON mainspring.run USING btree (tenant_id, dag_id, id);
 
 CREATE TRIGGER run_moves AFTER UPDATE ON mainspring.run FOR EACH ROW WHEN ((((NOT (old.state IS DISTINCT FROM new.state)) OR
         CASE old.state

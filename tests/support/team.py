@@ -33,6 +33,7 @@ class Team:
         self.dags.mkdir()
         self.effects = folder / "effects.log"
         self.effects.touch()
+        self.working_folder: Path | None = None
         self._home = folder / "home"
         self._log = (folder / "processes.log").open("wb")
         self._lease_seconds = lease_seconds
@@ -76,6 +77,7 @@ class Team:
                 "MAINSPRING_LEASE_SECONDS": str(self._lease_seconds),
                 "EFFECTS": str(self.effects),
             },
+            cwd=self.working_folder,
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,

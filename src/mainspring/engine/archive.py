@@ -30,7 +30,7 @@ class Archive:
         archived = await archive_runs(tx, self._above, limit, closed_before)
         if self._first_left is None:
             self._first_left = archived.first_left
-        if archived.last is None or archived.seen < limit:
+        if archived.last is None or archived.seen < limit or archived.recent:
             self._begin_round()
             return 0
         self._above = archived.last

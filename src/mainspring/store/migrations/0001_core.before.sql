@@ -123,7 +123,8 @@ create table mainspring.run (
   stop mainspring.stop_kind,
   finished_at timestamptz)
   with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.2);
-create index run_list on mainspring.run (tenant_id, dag_id, id desc);
+-- Ascending, though lists are read from the end: new ids then append to their dag's part.
+create index run_list on mainspring.run (tenant_id, dag_id, id);
 
 create table mainspring.task (
   id bigint primary key,          -- run_id + node, for the tasks that a run is born with
@@ -221,7 +222,7 @@ create table mainspring.run_history (
   rerun_of bigint,
   parameters bytea,
   primary key (id)) partition by range (id);
-create index run_history_list on mainspring.run_history (tenant_id, dag_id, id desc);
+create index run_history_list on mainspring.run_history (tenant_id, dag_id, id);
 create index run_history_end on mainspring.run_history (finished_at);
 
 create table mainspring.task_history (

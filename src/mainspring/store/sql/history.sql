@@ -5,7 +5,7 @@
 -- but a rerun touches a closed run, and that locks it first, so a locked one is left for later.
 -- $1 above this id  $2 look at so many runs  $3 closed before
 with slice as materialized (
-  select r.id, v.tasks, r.open_tasks is null as single,
+  select r.id, v.tasks, r.created_at,
     case when r.open_tasks is null then t.finished_at else r.finished_at end as finished_at
   from mainspring.run r
   join mainspring.version v on v.id = r.version_id
@@ -52,7 +52,8 @@ kept_runs as (
   from runs r join facts f on f.run_id = r.id)
 select (select max(id) from slice) as last, (select count(*) from slice)::int as seen,
   (select count(*) from locked)::int as moved,
-  (select min(id) from slice where id not in (select id from locked)) as first_left;
+  (select min(id) from slice where id not in (select id from locked)) as first_left,
+  (select bool_or(created_at >= $3) from slice) as recent;
 
 -- name: read_ids
 -- How far ids were handed out, and how far periods reach.

@@ -35,9 +35,9 @@ made as (
   from item i
   join mainspring.version v on v.id = i.version_id
   left join lateral (select v.tasks, 0 as none, 'running' as state where v.tasks > 1) many on true
-  -- A run that went to history exists, too.
+  -- A run that went to history exists, too: asked once for all, not once for each.
   where (i.key is null or i.id in (select run_id from keyed))
-    and (select 1 from mainspring.run_history h where h.id = i.id) is null
+    and i.id not in (select h.id from mainspring.run_history h where h.id = any($1::bigint[]))
   on conflict (id) do nothing
   returning id, created_at, due_at, version_id),
 drawn as (
@@ -63,7 +63,9 @@ limited as (
   insert into mainspring.timer (kind, due_at, subject, term)
   select 'deadline', m.due_at + v.timeout_seconds * interval '1 second', m.id, 0
   from made m join mainspring.version v on v.id = m.version_id
-  where v.timeout_seconds is not null),
+  -- Most dags have no timeout: asked once for all versions of the set.
+  where m.version_id = any (array(
+    select id from mainspring.version where id = any($2::int[]) and timeout_seconds is not null))),
 large as (
   insert into mainspring.payload (owner_id, kind, content)
   select id, 'parameters', parameters from item
