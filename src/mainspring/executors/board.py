@@ -35,6 +35,8 @@ _CELL_BYTES = 8
 
 class Board:
     def __init__(self, fd: int, slots: int) -> None:
+        self.process = os.getpid()
+        """Whose side of the board this is; a forked copy has no side."""
         self._memory = mmap.mmap(fd, _bytes_for(slots))
         self._view = memoryview(self._memory)
         self._cells = self._view.cast("q")

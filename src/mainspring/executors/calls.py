@@ -7,6 +7,7 @@ code raises, `SystemExit` at import included, becomes an outcome; only a crash e
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -42,13 +43,19 @@ class Call:
 
     def succeeded(self, result: bytes) -> FromHost:
         slot = self.run.slot
-        self.board.begun[slot] = OVER
+        self._over(slot)
         return Done(slot, self.begun_ns, time.monotonic_ns(), result)
 
     def _ended(self, outcome: Outcome) -> FromHost:
         slot = self.run.slot
-        self.board.begun[slot] = OVER
+        self._over(slot)
         return Ending(slot, self.begun_ns, time.monotonic_ns(), outcome)
+
+    def _over(self, slot: int) -> None:
+        if os.getpid() != self.board.process:
+            # User code forked and the child came back; it is not a host, and the board is not its.
+            os._exit(0)
+        self.board.begun[slot] = OVER
 
     def raised(self, error: BaseException) -> FromHost:
         from mainspring.authoring.calling import outcome_of
@@ -80,10 +87,13 @@ class Calls:
         if task is None:
             task = self._import(run)
         call.task = task
-        call.begun_ns = self._board.begin(run.slot)
-        if not call.begun_ns:
+        begun_ns = self._board.begin(run.slot)
+        if not begun_ns:
             raise Withdrawn
+        # Begun on the board, since the author's types may run code of theirs and crash; but a job
+        # whose arguments do not fit has not reached its function.
         call.arguments = self._arguments_for(task, run.arguments)
+        call.begun_ns = begun_ns
         return task.function
 
     def _import(self, run: Run) -> AnyTask:

@@ -7,10 +7,14 @@ worker's own sends never block, so the two cannot wait for each other.
 Messages leave in the order of `post`, from any thread. `flush` is for whoever must know that
 they are gone; `flush_or_leave` lets a thread go on when another is sending already, which then
 takes the new messages along: a batch grows exactly when there is a reason to wait.
+
+A copy of the host that user code forks loses its end of the socket: it must neither answer nor
+read for the host, and two writers would cut each other's frames.
 """
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import threading
@@ -29,6 +33,9 @@ class Channel:
         self._reader = _reader()
         self._outbox: list[FromHost] = []
         self._sending = threading.Lock()
+        self.severed = False
+        """In a forked copy: what is posted here goes nowhere."""
+        os.register_at_fork(after_in_child=self._sever)
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -41,14 +48,16 @@ class Channel:
             data = self._socket.recv(_READ_BYTES, 0 if wait else socket.MSG_DONTWAIT)
         except BlockingIOError:
             return []
-        except ConnectionError:
+        except OSError:
+            # Reset by a worker that died, or closed: by user code, or because this is a copy.
             return None
         return self._reader.feed(data) if data else None
 
     # --- sending, any thread ---
 
     def post(self, message: FromHost) -> None:
-        self._outbox.append(message)
+        if not self.severed:
+            self._outbox.append(message)
 
     def flush(self) -> None:
         with self._sending:
@@ -75,6 +84,9 @@ class Channel:
             except ConnectionError:
                 # The worker is gone; the reading side ends the host.
                 outbox.clear()
+            except OSError:
+                # User code has closed the socket: nobody would ever hear of this host again.
+                os._exit(1)
 
     def _send(self, frame: bytearray) -> None:
         # Not `sendall`: an event loop that watches the socket makes it non-blocking.
@@ -84,6 +96,13 @@ class Channel:
                 rest = rest[self._socket.send(rest) :]
             except BlockingIOError:
                 self._writable.poll()
+
+    def _sever(self) -> None:
+        self.severed = True
+        # Another thread may have held it, and there are no other threads here.
+        self._sending = threading.Lock()
+        self._outbox = []
+        self._socket.close()
 
 
 def _batch(messages: list[FromHost]) -> int:

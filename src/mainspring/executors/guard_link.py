@@ -30,6 +30,7 @@ class GuardLink:
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._start_at = 0.0
+        self._closed = False
 
     @property
     def pid(self) -> int | None:
@@ -59,7 +60,8 @@ class GuardLink:
             self._watch.step(guard.now())
 
     async def close(self) -> None:
-        """Let it go; it kills what is left and exits."""
+        """Let it go for good; it kills what is left and exits."""
+        self._closed = True
         process = self._process
         if self._socket is not None:
             self._socket.close()
@@ -73,10 +75,14 @@ class GuardLink:
                 await asyncio.to_thread(process.wait)
 
     def _start(self) -> None:
-        if self._process is not None or time.monotonic() < self._start_at:
+        if self._closed or self._process is not None or time.monotonic() < self._start_at:
             return
         self._start_at = time.monotonic() + _RESTART_SECONDS
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            _log.error("cannot start the guard process, guarding from the worker: %s", error)
+            return
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", guard.__name__, str(theirs.fileno())],

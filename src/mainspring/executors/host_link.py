@@ -14,6 +14,7 @@ A link made `paused` stops reading from its host: the host's writes fill the pip
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import resource
@@ -113,16 +114,23 @@ class HostLink(asyncio.Protocol):
     # --- start --------------------------------------------------------------------------------
 
     def _spawn(self) -> None:
-        ours, theirs = socket.socketpair()
-        for end in (ours, theirs):
-            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BYTES)
-        board_fd = Board.memory_for(self.slots)
-        log_in = -1
-        if self.pool.kind is SlotKind.PROCESS:
-            self._log_fd, log_in = os.pipe()
-            os.set_blocking(self._log_fd, False)
-        try:
+        """Start the process; when a step fails, nothing stays of those before it."""
+        with contextlib.ExitStack() as kept, contextlib.ExitStack() as given:
+            ours, theirs = socket.socketpair()
+            kept.callback(ours.close)
+            given.callback(theirs.close)
+            for end in (ours, theirs):
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BYTES)
+            board_fd = Board.memory_for(self.slots)
+            given.callback(os.close, board_fd)
             self.board = Board(board_fd, self.slots)
+            kept.callback(self.board.close)
+            log_in = -1
+            if self.pool.kind is SlotKind.PROCESS:
+                self._log_fd, log_in = os.pipe()
+                kept.callback(os.close, self._log_fd)
+                given.callback(os.close, log_in)
+                os.set_blocking(self._log_fd, False)
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, "-P", "-m", "mainspring.executors.host"),
@@ -137,20 +145,12 @@ class HostLink(asyncio.Protocol):
                 start_new_session=True,
                 env=environment_for_hosts(self.mark),
             )
-        except BaseException:
-            ours.close()
-            if self._log_fd >= 0:
-                os.close(self._log_fd)
-            raise
-        finally:
-            theirs.close()
-            os.close(board_fd)
-            if log_in >= 0:
-                os.close(log_in)
-        self._guard.add(self.process.pid, self.mark)
-        self._pidfd = -1
-        if hasattr(os, "pidfd_open"):
-            self._pidfd = os.pidfd_open(self.process.pid)
+            kept.callback(self.process.wait)
+            kept.callback(self.process.kill)
+            self._pidfd = os.pidfd_open(self.pid) if hasattr(os, "pidfd_open") else -1
+            kept.pop_all()
+        self._guard.add(self.pid, self.mark)
+        if self._pidfd >= 0:
             self._loop.add_reader(self._pidfd, self._on_exit)
         if self._log_fd >= 0:
             self._loop.add_reader(self._log_fd, self._read_log)
@@ -257,7 +257,7 @@ class HostLink(asyncio.Protocol):
         if not self._paused_by and not self._exited:
             if self._log_fd >= 0:
                 self._loop.remove_reader(self._log_fd)
-            elif self._transport is not None:
+            elif self._transport is not None and not self._transport.is_closing():
                 self._transport.pause_reading()
         self._paused_by.add(slot)
 
@@ -332,7 +332,7 @@ class HostLink(asyncio.Protocol):
             self._log_line_is_over()
         if self.kill_at is not None and now >= self.kill_at:
             self.kill_at = None
-            self.kill("the host process did not leave")
+            self.kill(self.reason or "the host process did not leave")
         if self._pidfd < 0 and not self._exited and self.process.poll() is not None:
             self._on_exit()
 
@@ -380,9 +380,12 @@ class HostLink(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._socket_ended = True
+        # Its end may be seen later; nothing can be sent there from now on.
+        self._transport = None
+        self.retiring = True
         if self._exited:
             self._collect()
-        elif self.kill_at is None:
+        elif self.kill_at is None and not self.killed:
             # Give the process a moment to be seen ending, which tells us how; user code
             # that merely closed the socket is killed.
             self.kill_at = time.monotonic() + _LINGER_SECONDS

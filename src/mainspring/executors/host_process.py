@@ -47,8 +47,6 @@ class ProcessHost:
                         answer = self._attempt(message)
                     except Stopped:
                         return  # It came after user code; the worker knows what it has asked.
-                    if os.getpid() != self._process:
-                        os._exit(0)  # User code forked and the child came back; it is not a host.
                     self._channel.post(answer)
                     self._channel.flush()
 

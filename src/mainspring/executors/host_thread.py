@@ -11,7 +11,6 @@ import asyncio
 import contextvars
 import ctypes
 import inspect
-import os
 import queue
 import threading
 
@@ -76,7 +75,6 @@ class ThreadHost:
         self._idle = threading.Semaphore(0)
         self._threads = 0
         self._seats: dict[int, _Seat] = {}
-        self._process = os.getpid()
 
     def serve(self) -> None:
         write_logging_to_stderr()
@@ -101,8 +99,6 @@ class ThreadHost:
         while True:
             run, seat = self._jobs.get()
             answer = contextvars.Context().run(self._attempt, run, seat)
-            if os.getpid() != self._process:
-                os._exit(0)  # User code forked and the child came back; it is not a host.
             self._channel.post(answer)
             self._idle.release()
             self._channel.flush_or_leave()

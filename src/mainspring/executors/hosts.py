@@ -118,6 +118,9 @@ class Hosts:
             if link is None:
                 names.append(name)
                 self._stop(held, _DRAINING, now)
+            elif link.meant_for is held:
+                if held.stop is None:
+                    self._stop(held, _DRAINING, now)
             elif held.stop is None and link.ready and link.board.begun[held.slot] == NOT_BEGUN:
                 link.board.withdrawn[held.slot] = 1
                 held.stop, held.stop_at, held.only_if_unstarted = _DRAINING, now, True
@@ -339,8 +342,9 @@ class Hosts:
             for slot, held in open_jobs.items()
             if held.stop is not None and not held.only_if_unstarted
         }
+        # With those that were asked to stop: one of them may have done it.
         found = verdicts.verdicts(
-            {slot: link.progress(slot) for slot in open_jobs if slot not in asked},
+            {slot: link.progress(slot) for slot in open_jobs},
             link.reason,
             killed=link.killed and len(asked) > 0,
         )

@@ -41,7 +41,9 @@ class AttemptLog:
         self._lock = book.lock
 
     def write(self, data: bytes) -> bool:
-        """False when the attempt is over and the output is nobody's."""
+        """False when the output is nobody's: the attempt is over, or a forked copy speaks."""
+        if self._book.channel.severed:
+            return False
         if len(self._buffer) + len(data) < LOG_CHUNK_BYTES:
             with self._lock:
                 if self._closed:
@@ -70,6 +72,8 @@ class AttemptLog:
 
     def close(self) -> None:
         """Post the rest. Nothing is accepted afterwards."""
+        if self._book.channel.severed:
+            return
         with self._lock:
             self._closed = True
             if self._buffer:

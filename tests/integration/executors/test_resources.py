@@ -12,7 +12,7 @@ import pytest
 
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Failed, Succeeded
-from tests.integration.executors.trial import Trial, alive, exists, open_trial, until
+from tests.integration.executors.trial import Trial, alive, open_trial, until
 
 
 def descriptors() -> list[str]:
@@ -102,26 +102,9 @@ async def test_a_lease_told_after_the_close_starts_nothing() -> None:
         assert trial.hosts.guard_pid is None
 
 
-async def test_idle_hosts_end_by_age(tmp_path: Path) -> None:
-    async with open_trial(idle_seconds=0.1) as trial:
-        pid = await trial.result_of("pid_async")
-        await until(lambda: not alive(pid))
-        assert await trial.result_of("pid_async") != pid
-
-
 async def test_too_many_idle_hosts_end_by_number() -> None:
     async with open_trial(idle_hosts_max=1) as trial:
         await asyncio.gather(
             trial.result_of("pid_async"), trial.result_of("pid_process"), trial.run("add", a=1)
         )
         await until(lambda: len(trial.hosts.processes()) == 1)
-
-
-async def test_a_running_host_is_not_idle(tmp_path: Path) -> None:
-    async with open_trial(idle_seconds=0.1) as trial:
-        number = trial.start("wait_async", begun=f"{tmp_path}/begun", until=f"{tmp_path}/until")
-        await exists(tmp_path / "begun")
-        idle = await trial.result_of("pid_process")
-        await until(lambda: not alive(idle))
-        (tmp_path / "until").write_text("now")
-        assert isinstance(await trial.end_of(number), Succeeded)
