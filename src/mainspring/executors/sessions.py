@@ -19,7 +19,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-MARK = "MAINSPRING_HOST"
+MARK = "MAINSPRING_HOST_OF"
 """The variable by which a host's offspring is known; its value is unique to the host."""
 
 Leaders = Mapping[int, str]
