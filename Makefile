@@ -23,8 +23,13 @@ up: install ## Start everything with the examples; Ctrl-C stops it
 	@exec $(BIN)/mainspring up --dags examples --trigger hello --trigger daily_sales
 
 .PHONY: bench
-bench: install ## Measure this machine (ARGS="…")
+bench: install ## Measure this machine (ARGS="all --runs 3")
 	@exec $(BIN)/mainspring bench $(ARGS)
+
+.PHONY: bench-check
+bench-check: install ## Measure briefly and compare with bench/baseline.json
+	@exec $(BIN)/mainspring bench throughput latency dag --seconds 6 --samples 400 \
+	  --check bench/baseline.json $(ARGS)
 
 ##@ Change it
 
@@ -93,7 +98,7 @@ help:
 	@printf '\n  \033[1mMainspring\033[0m: cron, DAGs and durable jobs, on one PostgreSQL\n'
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n  \033[1m%s\033[0m\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "    \033[36mmake %-8s\033[0m  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z-]+:.*## / { printf "    \033[36mmake %-11s\033[0m  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\n'
 
 # One file for all systems and Pythons: hashes of every wheel, and no address of where they came from.

@@ -1,10 +1,13 @@
 """Mainspring: one engine for cron, DAGs and durable jobs, on one PostgreSQL.
 
-These are the names for authors of dags. Importing them loads neither a database driver nor a web
-framework.
+These are the names for authors of dags, and the clients for applications that enqueue runs.
+Importing them loads neither a database driver nor a web framework; the first use of a client does.
 """
 
 from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from mainspring.authoring.dags import Dag, dag
 from mainspring.authoring.ends import Fail, Retry, Skip
@@ -19,7 +22,11 @@ from mainspring.domain.errors import (
     UnavailableError,
 )
 
+if TYPE_CHECKING:
+    from mainspring.client import Client, SyncClient
+
 __all__ = [
+    "Client",
     "ConflictError",
     "Dag",
     "DefinitionError",
@@ -30,8 +37,17 @@ __all__ = [
     "Retry",
     "RetryPolicy",
     "Skip",
+    "SyncClient",
     "Task",
     "UnavailableError",
     "dag",
     "task",
 ]
+
+_LATER = ("Client", "SyncClient")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module("mainspring.client"), name)
+    raise AttributeError(f"module `{__name__}` has no attribute `{name}`")

@@ -28,6 +28,7 @@ from mainspring.embedded import EmbeddedPostgres
 from mainspring.engine.engine import Engine
 from mainspring.store.connection import connect
 from mainspring.store.migrate import check_schema, migrate
+from mainspring.worker.apps import check_apps
 from mainspring.worker.slots import default_slots
 from mainspring.worker.worker import Worker
 
@@ -75,6 +76,7 @@ def run_worker(
     slots: Mapping[SlotKind, int] | None = None,
     name: str | None = None,
 ) -> int:
+    check_apps(config.apps)
     url = database_url(config)
     return uvloop.run(
         _serve(

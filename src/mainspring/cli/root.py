@@ -29,6 +29,8 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
     "Take care": {
         "migrate": _Entry("migrate:migrate", "Bring the database's schema up to date."),
         "doctor": _Entry("doctor:doctor", "Check that all is well, and say what to do if not."),
+        "prune": _Entry("prune:prune", "Let go of finished runs that are older than is kept."),
+        "bench": _Entry("bench:bench", "Measure how fast it is on this machine."),
     },
 }
 _ENTRIES = {name: entry for section in _SECTIONS.values() for name, entry in section.items()}

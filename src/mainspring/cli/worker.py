@@ -28,6 +28,14 @@ DEFAULT_QUEUE = "default"
     help=f"How many tasks of a kind at a time; kinds: {', '.join(SlotKind)}. "
     "[default: async=1000, thread=32, the others by the number of cores]",
 )
+@click.option(
+    "--app",
+    "apps",
+    multiple=True,
+    metavar="MODULE",
+    help="An installed application whose tasks it runs, such as `shop.tasks`; may be repeated. "
+    "[default: MAINSPRING_APPS]",
+)
 @click.option("--name", help="What to call it. [default: host and process id]")
 @dags_option
 @home_option
@@ -36,6 +44,7 @@ def worker(
     ctx: click.Context,
     queues: str,
     slots: str | None,
+    apps: tuple[str, ...],
     name: str | None,
     dags: Path | None,
     home: Path | None,
@@ -50,7 +59,7 @@ def worker(
     from mainspring.worker.slots import parse_slots
 
     return run_worker(
-        load_config(home=home, dags=dags),
+        load_config(home=home, dags=dags, apps=apps),
         queues=parse_queues(queues),
         slots=None if slots is None else parse_slots(slots),
         name=name,

@@ -1,8 +1,10 @@
 """How applications and the command line speak to Mainspring: start runs, wait for them, stop them.
 
-Today over SQL, beside the database; the same calls over HTTP come with the API.
+Today over SQL, beside the database; the same calls over HTTP come with the API. The way of a run
+into the database is drawn in `enqueuing`.
 """
 
 from mainspring.client.client import Client
+from mainspring.client.sync import SyncClient
 
-__all__ = ["Client"]
+__all__ = ["Client", "SyncClient"]

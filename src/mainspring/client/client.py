@@ -1,39 +1,44 @@
-"""The client: `async with Client(url) as client`."""
+"""The client: `async with Client() as client`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-import msgspec
-
-from mainspring.client.link import Link
-from mainspring.domain.errors import InputError
-from mainspring.domain.parameters import validate_parameters
+from mainspring.client.enqueuing import Enqueuer
+from mainspring.client.link import Address, Link
+from mainspring.client.subjects import Subject
 from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow, read_dag
-from mainspring.store.ids import Ids
 from mainspring.store.reading import RunLine, read_run
-from mainspring.store.runs import NewRun, create_runs, stop_runs
-from mainspring.store.wakeups import notify_ready, notify_stop
-
-KEY_LENGTH_MAX = 500
+from mainspring.store.runs import stop_runs
+from mainspring.store.wakeups import notify_stop
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-_encode = msgspec.json.Encoder(order="deterministic").encode
-
 
 class Client:
-    """Starts, awaits and stops runs. Calls from several tasks at once are answered in turn."""
+    """Starts, awaits and stops runs, for one event loop; `SyncClient` is for code without one.
 
-    def __init__(self, url: str, *, name: str = "client", patience_seconds: float = 30.0) -> None:
-        self._link = Link(url, name=name, patience_seconds=patience_seconds)
-        self._ids = Ids()
+    Without `url` the database is that of MAINSPRING_DATABASE_URL, or the embedded one that runs
+    in MAINSPRING_HOME. A lost connection is made again, and what was asked is asked again, for
+    `patience_seconds`; then UnavailableError says so.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        name: str = "client",
+        created_by: str | None = None,
+        patience_seconds: float = 30.0,
+    ) -> None:
+        self._link = Link(Address(url), name=name, patience_seconds=patience_seconds)
+        self.enqueuer = Enqueuer(self._link, created_by=created_by)
 
     async def __aenter__(self) -> Self:
         try:
@@ -49,7 +54,55 @@ class Client:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self.enqueuer.close()
         await self._link.close()
+
+    async def enqueue(
+        self,
+        subject: Subject,
+        /,
+        *,
+        run_at: datetime | None = None,
+        idempotency_key: str | None = None,
+        connection: object | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> int:
+        """Make a run of a task or dag of the application, or of a stored dag by its name.
+
+        The run's parameters are given by name; those of a task that has a parameter named like
+        one of the options are given as `parameters`. Returns the run's id, once it is committed.
+
+        `run_at`: not before then. `idempotency_key`: one run however often it is asked; the same
+        key with another dag or other parameters is a ConflictError. `connection`: a connection or
+        session of asyncpg, psycopg or SQLAlchemy, in whose transaction the run is made: it exists
+        if and only if that commits, and workers find it within 0.25 s, or at once after `wake`.
+        """
+        return await self.enqueuer.enqueue(
+            subject, parameters, named, run_at, idempotency_key, connection
+        )
+
+    async def enqueue_many(
+        self,
+        subject: Subject,
+        parameters: Iterable[Mapping[str, Any]],
+        /,
+        *,
+        run_at: datetime | None = None,
+        idempotency_keys: Sequence[str] | None = None,
+        connection: object | None = None,
+    ) -> list[int]:
+        """Make a run for each of `parameters`, all or none; their ids are in the same order.
+
+        `idempotency_keys` has one key for each. A given `connection` has to be in a transaction.
+        """
+        return await self.enqueuer.enqueue_many(
+            subject, parameters, run_at, idempotency_keys, connection
+        )
+
+    async def wake(self) -> None:
+        """Tell workers of what was enqueued with `connection`; call it after the commit."""
+        self.enqueuer.wake()
 
     async def trigger(
         self,
@@ -60,32 +113,12 @@ class Client:
         key: str | None = None,
         created_by: str | None = None,
     ) -> int:
-        """Make a run and return its id.
+        """Make a run of a stored dag and return its id, as `enqueue` does.
 
-        `key` makes it one run however often it is asked; the same key with another dag or other
-        parameters is a ConflictError. `run_at` is no part of that, since a caller that says
-        "in an hour" says another instant each time.
+        `run_at` is no part of what `key` stands for, since a caller that says "in an hour" says
+        another instant each time.
         """
-        _check(run_at, key)
-        given = parameters or {}
-        dag = await self.ask(read_dag, dag_name)
-        complete = validate_parameters(dag.spec, given)
-        # The id is ours from here on: however often the next question is repeated, one run.
-        run = NewRun(
-            id=await self.ask(self._ids.take, len(dag.spec.tasks)),
-            version_id=dag.version_id,
-            snapshot_id=dag.snapshot_id,
-            trigger="manual",
-            parameters=_encode(complete) if complete else None,
-            due_at=run_at,
-            created_by=created_by,
-            key=key,
-            body=_encode([dag_name, given]),
-        )
-        created = await self.ask(create_runs, [run])
-        if created.lanes:
-            await self.ask(notify_ready, created.lanes)
-        return created.ids[0]
+        return await self.enqueuer.trigger(dag_name, parameters or {}, run_at, key, created_by)
 
     async def wait(self, run_id: int, *, poll_seconds: float = 0.1) -> RunLine:
         """The run, once it is closed."""
@@ -107,6 +140,10 @@ class Client:
         """A dag as a trigger uses it now."""
         return await self.ask(read_dag, name)
 
+    async def database_url(self) -> str:
+        """Where the database is, for connections of the application's own."""
+        return await self._link.address.url()
+
     async def ask(
         self,
         function: Callable[Concatenate[Connection, _P], Awaitable[_T]],
@@ -115,14 +152,3 @@ class Client:
     ) -> _T:
         """Any repeatable function of `mainspring.store`, such as those of `store.reading`."""
         return await self._link.ask(function, *args, **kwargs)
-
-
-def _check(run_at: datetime | None, key: str | None) -> None:
-    if run_at is not None and run_at.tzinfo is None:
-        raise InputError(
-            f"`{run_at}` has no time zone", hint="use datetime.now(timezone.utc) or a zone"
-        )
-    if key is not None and not 0 < len(key) <= KEY_LENGTH_MAX:
-        raise InputError(f"an idempotency key has 1 to {KEY_LENGTH_MAX} characters")
-    if key is not None and "\x00" in key:
-        raise InputError("an idempotency key may not hold a NUL character")

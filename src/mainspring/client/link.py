@@ -17,6 +17,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import asyncpg
 
+from mainspring.config import database_url, load_config
 from mainspring.domain.errors import UnavailableError
 from mainspring.store.connection import GONE, RACED, Connection, connect
 from mainspring.store.migrate import check_schema
@@ -29,20 +30,54 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
+class Address:
+    """Where the database is: as given, or looked up once, when it is first needed."""
+
+    def __init__(self, url: str | None) -> None:
+        self._url = url
+
+    async def url(self) -> str:
+        if self._url is None:
+            self._url = await asyncio.to_thread(lambda: database_url(load_config()))
+        return self._url
+
+
 class Link:
     """One connection, one question at a time."""
 
-    def __init__(self, url: str, *, name: str, patience_seconds: float) -> None:
-        self._url = url
+    def __init__(
+        self,
+        address: Address,
+        *,
+        name: str,
+        patience_seconds: float,
+        stable_plans: bool = False,
+        settings: str = "",
+    ) -> None:
+        self.address = address
         self._name = name
         self._patience_seconds = patience_seconds
+        self._stable_plans = stable_plans
+        self._settings = settings
         self._connection: Connection | None = None
         self._lock = asyncio.Lock()
+        self._closed = False
+
+    def sibling(self, purpose: str, *, stable_plans: bool = False, settings: str = "") -> Link:
+        """Another connection to the same database, made when it is first asked something."""
+        return Link(
+            self.address,
+            name=f"{self._name} {purpose}",
+            patience_seconds=self._patience_seconds,
+            stable_plans=stable_plans,
+            settings=settings,
+        )
 
     async def open(self) -> None:
         """Connect now; UnavailableError if nobody answers or the schema does not fit."""
         async with self._lock:
-            self._connection = await reach(self._url, name=self._name)
+            self._closed = False
+            self._connection = await reach(await self.address.url(), name=self._name)
             try:
                 await check_schema(self._connection)
             except _BROKEN as error:
@@ -77,13 +112,20 @@ class Link:
                 await asyncio.sleep(min(0.05 * 2**failures, 1.0) * random.uniform(0.5, 1.0))
 
     async def close(self) -> None:
+        self._closed = True
         connection, self._connection = self._connection, None
         if connection is not None:
             await _close(connection)
 
     async def _connected(self) -> Connection:
+        if self._closed:
+            raise UnavailableError("the client is closed")
         if self._connection is None or self._connection.is_closed():
-            self._connection = await connect(self._url, name=self._name)
+            self._connection = await connect(
+                await self.address.url(), name=self._name, stable_plans=self._stable_plans
+            )
+            if self._settings:
+                await self._connection.execute(self._settings)
         return self._connection
 
     def _drop(self) -> None:

@@ -113,15 +113,34 @@ def _normal(annotation: Any) -> Any:
 
 def validate_parameters(spec: DagSpec, given: Mapping[str, Any]) -> dict[str, Any]:
     """The run's parameters as JSON data, defaults filled in; InputError says what is wrong."""
-    if not isinstance(given, Mapping):
-        raise InputError(f"parameters are a mapping of names to values, got `{_kind(given)}`")
-    _check_names(spec, given)
-    # With the defaults, since the limit holds for what is stored.
-    values = {p.name: given.get(p.name, p.default) for p in spec.parameters}
-    encoded = encode_json(values, what="the parameters")
-    _check(spec.parameters, encoded)
-    decoded: dict[str, Any] = msgspec.json.decode(encoded)
+    decoded: dict[str, Any] = msgspec.json.decode(ParameterCheck(spec).encode(given))
     return decoded
+
+
+class ParameterCheck:
+    """The check of one dag's parameters, for callers that make many runs of it."""
+
+    def __init__(self, spec: DagSpec) -> None:
+        self._spec = spec
+        self._known = frozenset(parameter.name for parameter in spec.parameters)
+        self._required = frozenset(p.name for p in spec.parameters if p.required)
+        self._defaults = {parameter.name: parameter.default for parameter in spec.parameters}
+        self._decode = _decoder(msgspec.json.encode(spec.parameters)).decode
+
+    def encode(self, given: Mapping[str, Any]) -> bytes:
+        """The run's parameters as JSON, defaults filled in; InputError says what is wrong."""
+        if not isinstance(given, Mapping):
+            raise InputError(f"parameters are a mapping of names to values, got `{_kind(given)}`")
+        names = given.keys()
+        if not self._required <= names <= self._known:
+            _check_names(self._spec, given)
+        # With the defaults, since the limit holds for what is stored.
+        encoded = encode_json({**self._defaults, **given}, what="the parameters")
+        try:
+            self._decode(encoded)
+        except msgspec.ValidationError as error:
+            raise _explained(error, self._spec.parameters) from None
+        return encoded
 
 
 def parse_cli_value(spec: DagSpec, name: str, text: str) -> Any:

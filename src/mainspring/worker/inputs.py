@@ -21,11 +21,14 @@ from mainspring.domain.specs import DagSpec, Parameter, TaskSpec, results_in
 from mainspring.executors.jobs import Job
 from mainspring.store.attempts import Claimed
 from mainspring.store.connection import Line
-from mainspring.store.dags import read_snapshots, read_versions
+from mainspring.store.dags import APP_SNAPSHOT, read_snapshots, read_versions
 from mainspring.store.payloads import read_parameters, read_results
+from mainspring.worker.apps import package_of
 
 _RESULTS_PER_READ = 1000
-_MISSING_SNAPSHOT_DELAY_SECONDS = 5.0
+_MISSING_CODE_DELAY_SECONDS = 5.0
+_INSTALLED = Path()
+"""In the place of a snapshot's folder, for the code of applications."""
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -47,6 +50,7 @@ class Inputs:
         self._versions: dict[int, Version] = {}
         self._snapshots: dict[int, str] = {}
         self._folders: dict[int, Path] = {}
+        self._packages = {package_of(app) for app in config.apps}
 
     def task(self, claimed: Claimed) -> TaskSpec:
         return self._versions[claimed.version_id].spec.tasks[claimed.node]
@@ -60,11 +64,11 @@ class Inputs:
         jobs: list[Job] = []
         unable: list[tuple[Claimed, Outcome]] = []
         for claimed in batch:
-            folder = self._folders.get(claimed.snapshot_id)
-            if folder is None:
-                unable.append((claimed, self._no_snapshot(claimed)))
-                continue
             task = self.task(claimed)
+            code = self._code(claimed, task)
+            if isinstance(code, HandedBack):
+                unable.append((claimed, code))
+                continue
             try:
                 arguments = self._arguments(claimed, task, parameters, results)
             except InputError as error:
@@ -75,7 +79,7 @@ class Inputs:
                     claimed.task_id,
                     claimed.term,
                     task.kind,
-                    str(folder),
+                    code,
                     task.entry,
                     arguments,
                     claimed.attempt,
@@ -98,8 +102,22 @@ class Inputs:
                 if folder is not None:
                     self._folders[snapshot_id] = folder
 
+    def _code(self, claimed: Claimed, task: TaskSpec) -> str | HandedBack:
+        """The folder that the task's code is in; empty for the code of an application."""
+        folder = self._folders.get(claimed.snapshot_id)
+        if folder is None:
+            return _no_snapshot(self._snapshots[claimed.snapshot_id])
+        if folder != _INSTALLED:
+            return str(folder)
+        module = task.entry.partition(":")[0]
+        if package_of(module) not in self._packages:
+            return _no_app(module)
+        return ""
+
     def _find_code(self, digest: str) -> Path | None:
         """The code of a snapshot: from the cache, or from the dags folder if it is that."""
+        if digest == APP_SNAPSHOT:
+            return _INSTALLED
         folder = find_snapshot(self._config.snapshots, digest)
         if folder is None and self._config.dags is not None:
             try:
@@ -109,14 +127,6 @@ class Inputs:
             except MainspringError:
                 return None
         return folder
-
-    def _no_snapshot(self, claimed: Claimed) -> Outcome:
-        digest = self._snapshots[claimed.snapshot_id]
-        return HandedBack(
-            f"this worker does not have the code of snapshot {digest[:12]}: start it with the"
-            " dags folder as it was, or trigger a new run",
-            delay_seconds=_MISSING_SNAPSHOT_DELAY_SECONDS,
-        )
 
     async def _results(
         self, batch: Sequence[Claimed], known: Mapping[int, bytes | None]
@@ -156,6 +166,22 @@ class Inputs:
         return arguments_of(
             task, parameters, lambda node: results[claimed.run_id + node] or b"null"
         )
+
+
+def _no_snapshot(digest: str) -> HandedBack:
+    return HandedBack(
+        f"this worker does not have the code of snapshot {digest[:12]}: start it with the"
+        " dags folder as it was, or trigger a new run",
+        delay_seconds=_MISSING_CODE_DELAY_SECONDS,
+    )
+
+
+def _no_app(module: str) -> HandedBack:
+    return HandedBack(
+        f"this worker does not have the application of module `{module}`: start one with"
+        f" `--app {module}`",
+        delay_seconds=_MISSING_CODE_DELAY_SECONDS,
+    )
 
 
 def _version(spec: DagSpec) -> Version:

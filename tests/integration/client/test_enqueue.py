@@ -267,10 +267,10 @@ async def test_closing_waits_for_what_is_under_way(
     database_url: str, connection: Connection
 ) -> None:
     async with Client(database_url) as client:
+        first = await client.enqueue(bake, loaves=0)
         calls = [asyncio.create_task(client.enqueue(bake, loaves=n)) for n in range(10)]
         await asyncio.sleep(0)
-        await asyncio.sleep(0)
-    assert sorted(await asyncio.gather(*calls)) == await runs(connection)
+    assert sorted([first, *await asyncio.gather(*calls)]) == await runs(connection)
 
 
 # --- versions ------------------------------------------------------------------------------------

@@ -1,0 +1,92 @@
+"""`mainspring bench`, very small, as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+pytestmark = pytest.mark.slow
+
+KEYS = {
+    "throughput": {
+        "saturated_per_s",
+        "ceiling_inserts_per_s",
+        "offered_per_s",
+        "done_per_s",
+        "backlog_end",
+        "lag_p50_ms",
+        "lag_p99_ms",
+        "cores",
+    },
+    "latency": {"pickup_p50_ms", "pickup_p99_ms", "step_p50_ms", "step_p99_ms", "chain40_ms"},
+    "dag": {"tasks_per_s", "fanout_100_ms", "fanout_1000_ms", "fanout_10000_ms"},
+}
+
+
+def _bench(*arguments: object, home: Path) -> subprocess.Popen[str]:
+    environment = {name: v for name, v in os.environ.items() if not name.startswith("MAINSPRING_")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "mainspring", "bench", *map(str, arguments)],
+        # The throw-away home is made beside this one, which is not touched.
+        env={**environment, "MAINSPRING_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_small_benchmark_tells_all_figures_and_leaves_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "homes"
+    figures, baseline = tmp_path / "figures.json", tmp_path / "baseline.json"
+    process = _bench(
+        *("throughput", "latency", "dag", "--seconds", 0.5, "--samples", 5, "--rate", 200),
+        *("--json", figures, "--save", baseline),
+        home=folder / "home",
+    )
+    out, err = process.communicate()
+    assert process.returncode == 0, out + err
+    assert list(folder.iterdir()) == []
+
+    document: dict[str, Any] = msgspec.json.decode(figures.read_bytes())
+    assert document["violations"] == 0
+    assert document["machine"]["settings"]["fsync"] == "on"
+    for scenario, keys in KEYS.items():
+        assert keys <= document[scenario].keys()
+        assert all(document[scenario][key] is not None for key in keys), document[scenario]
+    assert document["throughput"]["offered_per_s"] == 200
+    assert document["throughput"]["saturated_per_s"] > 0
+    assert "✓ all held" in out
+    ratios = msgspec.json.decode(baseline.read_bytes())["ratios"]
+    assert {"throughput.saturated_per_s", "latency.step_p50_ms", "dag.tasks_per_s"} <= ratios.keys()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_benchmark_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / "homes"
+    process = _bench("throughput", "--seconds", 60, home=folder / "home")
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "warming up" in line:
+            break
+    began = time.monotonic()
+    process.send_signal(number)
+    _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert time.monotonic() - began < 60, "it went on measuring"
+    assert list(folder.iterdir()) == []
+
+
+def test_a_database_with_runs_is_refused(database_with_a_run: str, tmp_path: Path) -> None:
+    process = _bench("--database-url", database_with_a_run, home=tmp_path / "homes" / "home")
+    _, err = process.communicate()
+    assert process.returncode == 2
+    assert "holds runs" in err
+    assert "--yes" in err
