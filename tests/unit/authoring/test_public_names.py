@@ -8,6 +8,7 @@ import mainspring
 
 def test_public_names_are_exactly_these() -> None:
     assert mainspring.__all__ == [
+        "Client",
         "ConflictError",
         "Dag",
         "DefinitionError",
@@ -18,6 +19,7 @@ def test_public_names_are_exactly_these() -> None:
         "Retry",
         "RetryPolicy",
         "Skip",
+        "SyncClient",
         "Task",
         "UnavailableError",
         "dag",
