@@ -1,6 +1,6 @@
-"""All that a scenario needs, from a fresh schema to the verdict.
+"""All that a scenario needs, from a fresh schema to the verdict:
 
-yardstick (nothing else runs) ─► engine and workers ─► scenario ─► drain ─► stop ─► promises
+yardstick ─► engine and workers ─► scenario ─► drain ─► stop ─► yardstick ─► promises
 """
 
 from __future__ import annotations

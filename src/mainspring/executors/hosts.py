@@ -48,7 +48,7 @@ class Hosts:
         *,
         slots: Mapping[SlotKind, int],
         stop_grace_seconds: float = 5.0,
-        recycle_after_tasks: int = 100_000,
+        recycle_after_tasks: int = 1_000_000,
         recycle_rss_mb: int = 2048,
         idle_seconds: float = 300.0,
         idle_hosts_max: int | None = None,
