@@ -287,6 +287,9 @@ class Incarnation:
             holding = self._hand.get(end.task_id, end.term)
             assert holding is not None, "a task ended that this worker does not hold"
             self._slots.give_back(holding.kind)
+            if end.started_us is not None:
+                seconds = (end.finished_us - end.started_us) / 1e6
+                self._slots.learn(holding.kind, seconds, time.monotonic())
             self._ended.append((holding, end))
         if self._ended:
             self._ended_wanted.set()
@@ -295,6 +298,8 @@ class Incarnation:
     async def _start_loop(self) -> None:
         while True:
             await asyncio.sleep(_START_SECONDS)
+            for kind in self._slots.blocked(time.monotonic()):
+                self._hosts.hand_back_waiting(kind, "it waited behind a long task")
             started, self._started = self._started, []
             if started:
                 await self._aside_line.call(mark_started, self._worker_id, started)

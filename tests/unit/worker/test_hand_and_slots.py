@@ -58,3 +58,31 @@ def test_a_lane_is_a_queue_and_a_kind() -> None:
     numbers = {Lane(queue, kind).number for queue in range(1, 50) for kind in SlotKind}
     assert len(numbers) == 49 * len(SlotKind)
     assert all(Lane.of(number).number == number for number in numbers)
+
+
+def test_short_tasks_are_held_ahead_and_one_long_task_ends_that() -> None:
+    slots = Slots({SlotKind.PROCESS: 2})
+    assert slots.free(SlotKind.PROCESS) == 2, "nothing is known of them yet"
+    for now in range(10):
+        slots.learn(SlotKind.PROCESS, 0.0001, now)
+    assert slots.free(SlotKind.PROCESS) == 2 + 64
+    slots.learn(SlotKind.PROCESS, 0.01, 10)
+    assert slots.free(SlotKind.PROCESS) == 2 + 10
+    slots.learn(SlotKind.PROCESS, 5.0, 11)
+    assert slots.free(SlotKind.PROCESS) == 2
+
+
+def test_what_waits_behind_a_long_task_is_found() -> None:
+    slots = Slots({SlotKind.PROCESS: 1})
+    slots.learn(SlotKind.PROCESS, 0.0001, 10.0)
+    slots.take(SlotKind.PROCESS, 5)
+    assert slots.blocked(10.1) == []
+    assert slots.blocked(10.3) == [SlotKind.PROCESS]
+    slots.give_back(SlotKind.PROCESS, 4)
+    assert slots.blocked(10.3) == []
+
+
+def test_kinds_with_many_slots_hold_nothing_ahead() -> None:
+    slots = Slots({SlotKind.ASYNC: 1000})
+    slots.learn(SlotKind.ASYNC, 0.0001, 10.0)
+    assert slots.free(SlotKind.ASYNC) == 1000
