@@ -2,7 +2,9 @@
 
 Attempts are timed on the machine that runs them; what is stored is the database's time. The
 difference is measured at each renewal, from an answer to a question whose sending and arrival
-we saw, so it is off by half a round trip at most.
+we saw, so it is off by half a round trip at most. A slow answer says less than a quick one: it
+counts only when nothing better was heard for a while, so that a busy moment does not shift the
+times of all attempts until the next beat.
 """
 
 from __future__ import annotations
@@ -10,15 +12,24 @@ from __future__ import annotations
 import time
 from datetime import datetime
 
+_PATIENCE = 1.1
+"""By how much a slower answer is believed more with each beat: clocks drift apart slowly."""
+
 
 class DatabaseClock:
     def __init__(self) -> None:
         self._ahead_us = 0
+        self._trip_ns = float("inf")
+        """The round trip of the answer that is believed, a little longer with each beat."""
 
     def learn(self, database_now: datetime, asked_ns: int, answered_ns: int) -> None:
         """`asked_ns` and `answered_ns` are readings of `time.time_ns`."""
-        middle_us = (asked_ns + answered_ns) // 2000
-        self._ahead_us = round(database_now.timestamp() * 1_000_000) - middle_us
+        trip_ns = answered_ns - asked_ns
+        self._trip_ns *= _PATIENCE
+        if trip_ns <= self._trip_ns:
+            self._trip_ns = max(trip_ns, 1)
+            middle_us = (asked_ns + answered_ns) // 2000
+            self._ahead_us = round(database_now.timestamp() * 1_000_000) - middle_us
 
     def database_us(self, local_us: int) -> int:
         return local_us + self._ahead_us

@@ -424,6 +424,8 @@ class Incarnation:
     # --- beat ------------------------------------------------------------------------------
 
     async def _beat_loop(self) -> None:
+        # The first answer on a connection is slow and tells the time badly; the next one is not.
+        await self._beat_line.call(self._beat)
         while True:
             renewed = await self._beat_line.call(self._beat)
             self._heed_stops(renewed.stops)
