@@ -31,7 +31,8 @@ FIGURES = (
     Figure("throughput", "ceiling_inserts_per_s", "raw ceiling: inserted rows", "/s"),
     Figure("throughput", "offered_per_s", "runs offered", "/s"),
     Figure("throughput", "done_per_s", "runs done of those", "/s", "ceiling"),
-    Figure("throughput", "backlog_end", "not done when the time was up", ""),
+    Figure("throughput", "backlog_end", "backlog when the time was up", ""),
+    Figure("throughput", "under_way_end", "under way when the time was up", ""),
     Figure("throughput", "lag_p50_ms", "due → start, p50", "ms", "commit"),
     Figure("throughput", "lag_p99_ms", "due → start, p99", "ms", "commit"),
     Figure(

@@ -146,14 +146,16 @@ async def done_in(connection: Connection, window: Window) -> int:
     return count
 
 
-async def open_at_end(connection: Connection, window: Window) -> int:
-    """Tasks that were due in the window and had not ended when it did."""
+async def open_at_end(connection: Connection, window: Window, overdue_seconds: float = 0.0) -> int:
+    """Tasks that had been due for so long when the window ended, and had not."""
     count: int = await connection.fetchval(
-        "select count(*) from mainspring.task_view where id >= $3 and due_at >= $1 and due_at < $2"
+        "select count(*) from mainspring.task_view where id >= $3 and due_at >= $1"
+        " and due_at < $2::timestamptz - $4::float8 * interval '1 second'"
         " and (finished_at is null or finished_at >= $2)",
         window.begin,
         window.end,
         window.first_id,
+        overdue_seconds,
     )
     return count
 

@@ -14,6 +14,8 @@ from mainspring.store.dags import DagRow
 
 _SATURATED_SECONDS = 15.0
 _OFFERED_SECONDS = 60.0
+_BACKLOG_SECONDS = 0.5
+"""What has been due for longer and is not done has piled up; the rest is merely under way."""
 _BINS_MAX = 60
 _BIN_SECONDS = 0.5
 
@@ -63,7 +65,8 @@ async def _offer(stage: Stage, dag: DagRow) -> dict[str, Any]:
     return {
         "offered_per_s": round(settings.rate),
         "done_per_s": round(done / window.seconds),
-        "backlog_end": await tables.open_at_end(stage.watch, window),
+        "backlog_end": await tables.open_at_end(stage.watch, window, _BACKLOG_SECONDS),
+        "under_way_end": await tables.open_at_end(stage.watch, window),
         "lag_p50_ms": None if lag is None else round(lag.p50_ms, 2),
         "lag_p99_ms": None if lag is None else round(lag.p99_ms, 2),
         "cores": _rounded(spent.cores),
