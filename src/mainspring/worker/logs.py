@@ -32,6 +32,7 @@ class Logs:
         self._pending: dict[Key, bytearray] = {}
         self._numbers: dict[Key, int] = {}
         self._writing = asyncio.Lock()
+        self._under_way: Key | None = None
         self._full = asyncio.Event()
 
     def add(self, task_id: int, term: int, data: bytes) -> None:
@@ -57,13 +58,16 @@ class Logs:
         async with self._writing:
             for key in keys:
                 while buffer := self._pending.pop(key, None):
+                    self._under_way = key
                     await self._write(key, bytes(buffer))
+                    self._under_way = None
                     if key in self._held:
                         self._held.discard(key)
                         self._release(*key)
 
     def pending(self, key: Key) -> bool:
-        return key in self._pending
+        """Whether something of it is not in the database yet; `flush` then waits until it is."""
+        return key in self._pending or key == self._under_way
 
     def forget(self, key: Key) -> None:
         self._numbers.pop(key, None)
