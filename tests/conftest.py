@@ -40,10 +40,11 @@ class Server:
         await migrate(connection)
         await connection.close()
 
-    async def create(self) -> str:
+    async def create(self, *, empty: bool = False) -> str:
         self._made += 1
         name = f"test_{self._made}"
-        await self._admin(f"create database {name} template {TEMPLATE} strategy file_copy")
+        template = "template1" if empty else TEMPLATE
+        await self._admin(f"create database {name} template {template} strategy file_copy")
         return name
 
     async def drop(self, name: str) -> None:

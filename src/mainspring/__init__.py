@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mainspring.authoring.context import Context, context
 from mainspring.authoring.dags import Dag, dag
 from mainspring.authoring.ends import Fail, Retry, Skip
 from mainspring.authoring.retries import RetryPolicy
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Client",
     "ConflictError",
+    "Context",
     "Dag",
     "DefinitionError",
     "Fail",
@@ -40,6 +42,7 @@ __all__ = [
     "SyncClient",
     "Task",
     "UnavailableError",
+    "context",
     "dag",
     "task",
 ]

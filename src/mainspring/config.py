@@ -25,8 +25,13 @@ class Leases(msgspec.Struct, frozen=True):
     renew_seconds: float = 5.0
     margin_seconds: float = 3.0
 
+    @property
+    def trusted_seconds(self) -> float:
+        """How long a worker trusts itself after a beat that was answered."""
+        return self.lease_seconds - self.margin_seconds
+
     def __post_init__(self) -> None:
-        if not 0 < self.renew_seconds < self.lease_seconds - self.margin_seconds:
+        if not 0 < self.renew_seconds < self.trusted_seconds:
             raise InputError(
                 f"a lease of {self.lease_seconds:g} s with a margin of {self.margin_seconds:g} s"
                 f" cannot be renewed every {self.renew_seconds:g} s",

@@ -31,6 +31,7 @@ class Task:
     term: int = 1
     attempt: int = 1
     lost: int = 0
+    generation: int = 1
     stop: Stop | None = None
     due_at: datetime | None = None
     """When its backoff is over."""
@@ -75,6 +76,9 @@ class Run:
             return RunState.FAILED if self.stop == "deadline" else RunState.CANCELLED
         return RunState.SUCCEEDED
 
+    def before(self, task: Task) -> list[Task]:
+        return [self.tasks[node] for node in parents_of(self.spec)[task.node]]
+
     def after(self, task: Task) -> list[Task]:
         return [self.tasks[node] for node in children_of(self.spec)[task.node]]
 
@@ -87,6 +91,12 @@ class Run:
                 found[each.id] = each
                 rest += self.after(each)
         return list(found.values())
+
+
+@dataclass
+class Opened:
+    nodes: list[int]
+    lanes: set[int]
 
 
 @dataclass
@@ -319,10 +329,11 @@ class Model:
         return lanes
 
     def overdue(self, now: datetime) -> set[int]:
-        due = {run.id for run in self.runs.values() if run.deadline and run.deadline <= now}
-        for run_id in due:
-            self.runs[run_id].deadline = None
-        return due
+        """Runs that could be stopped: not those that are history."""
+        due = [run for run in self.runs.values() if run.deadline and run.deadline <= now]
+        for run in due:
+            run.deadline = None
+        return {run.id for run in due if not run.archived}
 
     def stop(self, run_id: int, kind: Stop) -> int:
         """Returns how many tasks got a note."""
@@ -338,6 +349,33 @@ class Model:
                     task.state = TaskState.CANCELLED
                     task.term += 1
         return noted
+
+    def reopen(self, run_id: int, nodes: Iterable[int], now: datetime) -> Opened | None:
+        """Nothing if that is refused."""
+        run = self.runs[run_id]
+        opened = {node: run.tasks[node] for node in nodes}
+        for task in list(opened.values()):
+            opened |= {below.node: below for below in run.descendants(task)}
+        if any(task.open for task in opened.values()):
+            return None
+        if run.stop is not None and any(task.open for task in run.tasks):
+            return None
+        for task in opened.values():
+            others = [each for each in run.before(task) if each.node not in opened]
+            if any(each.state != TaskState.SUCCEEDED for each in others):
+                return None
+        self._step += 1
+        for task in opened.values():
+            task.state, task.stop, task.due_at = TaskState.WAITING, None, None
+            task.term += 1
+            task.generation += 1
+            task.attempt, task.lost = 1, 0
+            task.unmet = sum(each.node in opened for each in run.before(task))
+        run.stop, run.started, run.archived = None, True, False
+        if run.spec.timeout_seconds is not None:
+            run.deadline = now + timedelta(seconds=run.spec.timeout_seconds)
+        lanes = {self._queue(task) for task in opened.values() if task.unmet == 0}
+        return Opened(sorted(opened), lanes)
 
 
 def _urgency(task: Task) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID, uuid4
@@ -68,7 +68,15 @@ from mainspring.store.duties import (
 from mainspring.store.history import archive_runs
 from mainspring.store.ids import Ids
 from mainspring.store.invariants import INVARIANTS
-from mainspring.store.runs import NewRun, Stop, create_runs, stop_runs
+from mainspring.store.runs import (
+    NewRun,
+    Reopened,
+    Stop,
+    create_runs,
+    read_standing,
+    reopen_run,
+    stop_runs,
+)
 from mainspring.store.wakeups import Notifier
 from tests.conftest import Server
 from tests.model.model import End, Model, Run, Task, Token
@@ -150,6 +158,7 @@ def _dags(draw: st.DrawFn) -> DagSpec:
     )
 
 
+_UNDONE = (TaskState.FAILED, TaskState.UPSTREAM_FAILED, TaskState.CANCELLED)
 _ERROR = Error("ValueError", "no")
 _OUTCOMES: tuple[Outcome, ...] = (
     Succeeded(b"1"),
@@ -196,6 +205,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.sent: list[NewRun] = []
         self.keys: dict[str, tuple[int, bytes]] = {}
         self.reports: list[Report] = []
+        self.reopenings: list[tuple[int, dict[int, int], Reopened]] = []
         self.seen_tasks: dict[int, tuple[str, int]] = {}
         self.seen_runs: dict[int, str] = {}
         self.transaction = connection.transaction()
@@ -285,6 +295,57 @@ class StoreMachine(RuleBasedStateMachine):
         noted = self.do(stop_runs(self.connection, runs, kind, now=self.now))
         assert noted == sum(self.model.stop(run_id, kind) for run_id in runs)
 
+    @precondition(lambda self: self.closed())
+    @rule(data=st.data(), everything=st.booleans())
+    def reopen(self, data: st.DataObject, everything: bool) -> None:
+        """As people do it: what is undone in a run that has ended, or all of it."""
+        run = data.draw(st.sampled_from(self.closed()))
+        undone = [task.node for task in run.tasks if task.state in _UNDONE]
+        self.open_again(run, range(len(run.tasks)) if everything or not undone else undone)
+
+    @precondition(lambda self: self.model.runs)
+    @rule(data=st.data())
+    def reopen_anything(self, data: st.DataObject) -> None:
+        run = data.draw(st.sampled_from(list(self.model.runs.values())))
+        nodes = st.sampled_from(range(len(run.tasks)))
+        self.open_again(run, data.draw(st.sets(nodes, min_size=1)))
+
+    def closed(self) -> list[Run]:
+        return [run for run in self.model.runs.values() if run.state in RUN.closed]
+
+    def open_again(self, run: Run, chosen: Collection[int]) -> None:
+        standing = self.do(read_standing(self.connection, run.id))
+        assert [(task.state, task.generation) for task in standing.tasks] == [
+            (task.state, task.generation) for task in run.tasks
+        ]
+        seen = {node: run.tasks[node].generation for node in chosen}
+        expected = self.model.reopen(run.id, chosen, self.now)
+        if expected is None:
+            self.unchanged(self.refused(run.id, seen))
+            return
+        reopened = self.do(reopen_run(self.connection, run.id, seen, now=self.now))
+        assert (reopened.nodes, reopened.lanes) == (expected.nodes, expected.lanes)
+        self.reopenings.append((run.id, seen, reopened))
+
+    @precondition(lambda self: self.reopenings)
+    @rule(data=st.data())
+    def reopen_again(self, data: st.DataObject) -> None:
+        """The answer was lost, now or long ago: nothing is opened a second time."""
+        run_id, seen, answer = data.draw(st.sampled_from(self.reopenings[-3:]))
+        tasks = self.model.runs[run_id].tasks
+        if any(tasks[node].generation != generation + 1 for node, generation in seen.items()):
+            self.unchanged(self.refused(run_id, seen))
+            return
+
+        async def again() -> None:
+            assert await reopen_run(self.connection, run_id, seen, now=self.now) == answer
+
+        self.unchanged(again())
+
+    async def refused(self, run_id: int, seen: dict[int, int]) -> None:
+        with pytest.raises(ConflictError):
+            await reopen_run(self.connection, run_id, seen, now=self.now)
+
     # -- workers -----------------------------------------------------------------------------
 
     @precondition(lambda self: len(self.model.workers) < 3)
@@ -326,6 +387,7 @@ class StoreMachine(RuleBasedStateMachine):
             assert (item.run_id, item.node, item.lane) == (run.id, task.node, task.lane)
             assert (item.version_id, item.snapshot_id) == (run.version_id, run.snapshot_id)
             assert (item.term, item.attempt, item.lost) == (task.term, task.attempt, task.lost)
+            assert item.generation == task.generation
             assert item.many == run.many
             self.hands[task.token] = worker_id, item
 
@@ -643,8 +705,9 @@ class StoreMachine(RuleBasedStateMachine):
         self.now += timedelta(seconds=seconds)
         expected = self.model.overdue(self.now)
         found: set[int] = set()
-        while runs := self.do(due_deadlines(self.connection, self.now, limit)):
-            assert len(runs) <= limit
+        while (overdue := self.do(due_deadlines(self.connection, self.now, limit))).due:
+            assert overdue.due <= limit
+            runs = overdue.runs
             found |= set(runs)
             noted = self.do(stop_runs(self.connection, runs, "deadline", now=self.now))
             assert noted == sum(self.model.stop(run_id, "deadline") for run_id in runs)
@@ -694,7 +757,8 @@ class StoreMachine(RuleBasedStateMachine):
         rows = self.do(
             fetch(
                 self.connection,
-                "select id, state, term, attempt, lost, unmet, stop from mainspring.task_view",
+                "select id, state, term, attempt, lost, generation, unmet, stop"
+                " from mainspring.task_view",
             )
         )
         shown = {row["id"]: tuple(row) for row in rows}
@@ -705,8 +769,9 @@ class StoreMachine(RuleBasedStateMachine):
                 task.term,
                 task.attempt,
                 task.lost,
+                task.generation,
                 # Nobody lowers the count of what is closed.
-                task.unmet if task.open else shown[task.id][5],
+                task.unmet if task.open else shown[task.id][6],
                 task.stop,
             )
             for task in self.model.tasks.values()
@@ -715,7 +780,7 @@ class StoreMachine(RuleBasedStateMachine):
             state, term = row[1], row[2]
             before, term_before = self.seen_tasks.get(task_id, (TASK.initial, 1))
             assert before == state or _legal(before, state), f"{before} to {state}"
-            assert term >= term_before
+            assert term >= term_before + (before in TASK.closed and state in TASK.open)
             if before == TaskState.RUNNING and state in TASK.open - {TaskState.RUNNING}:
                 assert term > term_before
         self.seen_tasks = {task_id: (row[1], row[2]) for task_id, row in shown.items()}
@@ -756,9 +821,10 @@ def _shown(run: Run) -> tuple[object, ...]:
 
 
 def _legal(before: str, after: str) -> bool:
-    """A move of the table, or the two that one statement makes when it grants a child."""
-    granted = (TaskState.WAITING, TaskState.RUNNING)
-    return TASK.allows(before, after) or (before, after) == granted
+    """A move of the table, or two in one step: a child is granted, a task is opened and ready."""
+    granted = (before, after) == (TaskState.WAITING, TaskState.RUNNING)
+    reopened = before in TASK.closed and after == TaskState.READY
+    return TASK.allows(before, after) or granted or reopened
 
 
 def _us(instant: datetime) -> int:

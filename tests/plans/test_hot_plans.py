@@ -48,9 +48,16 @@ async def test_a_claim_reads_its_lane_in_order_and_only_what_it_takes(
     )
     assert_bounded(plan)
     assert plan.scanned("ready") == {"Index Scan", "Tid Scan"}, plan.text
-    assert plan.indexes() == {"ready_order", "claim_pkey", "task_pkey", "run_pkey"}, plan.text
+    assert plan.indexes() == {
+        "ready_order",
+        "claim_pkey",
+        "task_pkey",
+        "run_pkey",
+        "epoch_pkey",
+    }, plan.text
     assert "Sort" not in plan.kinds(), plan.text
     assert [read.handled for read in reads_of(plan, "ready_order")] == [100]
+    assert [read.handled for read in reads_of(plan, "epoch_pkey")] == [1], "once, not for each task"
 
 
 async def test_a_completion_finds_everything_by_key(connection: Connection) -> None:
@@ -76,6 +83,7 @@ async def test_a_completion_finds_everything_by_key(connection: Connection) -> N
         "task_pkey",
         "edge_pkey",
         "ready_order",
+        "epoch_pkey",
     }, plan.text
     # One look at the queue's head per lane, to see whether somebody is more urgent.
     assert [read.handled for read in reads_of(plan, "ready_order")] == [1]

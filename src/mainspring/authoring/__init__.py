@@ -4,6 +4,7 @@
     dags       `@dag`: a function that draws a graph by calling tasks
     drawing    the graph while it is drawn, and the stand-ins for values that are not known yet
     retries    `RetryPolicy`
+    context    `context()`: what a task may know of the attempt that it runs in
     ends       `Retry`, `Fail`, `Skip`: what a task may raise to say how it ended
     signatures what a function takes
     options    checks of what authors write beside it

@@ -19,6 +19,7 @@ from typing import TypeVar
 
 import msgspec
 
+from mainspring import faults
 from mainspring.bundles.tree import BYTES_MAX, TreeFile, files_in, too_large
 from mainspring.domain.errors import InputError, UnavailableError
 
@@ -70,6 +71,7 @@ def _take(folder: Path, cache: Path) -> Snapshot:
         # Equal digests before and after: the copy is the folder at one moment, not a mixture.
         if _digest(temporary) != digest:
             raise _Changed
+        faults.point("a snapshot is copied and not published")
         _publish(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

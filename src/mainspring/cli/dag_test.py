@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 _REST_SECONDS_MAX = 1.0
 _UNRUN_SHOWN = 20
+_GENERATION = 1
+_EPOCH = 0
+"""Below that of any database: what is fenced refuses a trial once it has seen a real run."""
 _LOG_CHARACTERS_MAX = 1024 * 1024
 """How much of a task's output goes into the JSON document."""
 
@@ -129,6 +134,10 @@ class Trial:
         self._folder = folder
         self._parameters = parameters
         self._report = report
+        # A number that no run in a database has, and another one each time: whoever is given an
+        # idempotency key of this run has not seen it before.
+        self._run_id = time.time_ns() // 1000
+        self._due_at = datetime.now(UTC)
         self._results: dict[int, bytes] = {}
         self._states: dict[int, TaskState] = {}
         self._end: asyncio.Future[Ended] | None = None
@@ -175,6 +184,7 @@ class Trial:
     async def _attempt(
         self, hosts: Hosts, node: int, attempt: int, term: int, *, alone: bool
     ) -> tuple[Outcome, float]:
+        from mainspring.authoring.context import Attempt
         from mainspring.executors.jobs import Job
 
         task = self._spec.tasks[node]
@@ -191,8 +201,18 @@ class Trial:
                     task.kind,
                     str(self._folder),
                     task.entry,
+                    Attempt(
+                        self._run_id,
+                        self._spec.name,
+                        task.name,
+                        attempt,
+                        _GENERATION,
+                        _EPOCH,
+                        term,
+                        self._due_at,
+                        msgspec.json.encode(self._parameters),
+                    ),
                     arguments,
-                    attempt,
                     task.timeout_seconds,
                     alone=alone,
                 )

@@ -90,7 +90,10 @@ def explain(
     causes = []
     for root in told(situation, found):
         task = situation.tasks[root]
-        text = _standing(situation, task, attempts.get(task.id), ahead.get(task.id))
+        last = attempts.get(task.id)
+        if last is not None and last.generation != task.generation:
+            last = None  # What happened before a rerun explains nothing.
+        text = _standing(situation, task, last, ahead.get(task.id))
         causes.append(Cause(task.name, task.state, text))
     more = len(found) - len(causes)
     if node is None:

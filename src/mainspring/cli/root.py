@@ -23,7 +23,9 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
     },
     "Look and act": {
         "dag": _Entry("dag:dag", "List, show, trigger and test dags."),
-        "run": _Entry("run:run", "List, show, watch, explain and cancel runs; read their logs."),
+        "run": _Entry(
+            "run:run", "List, show, watch, explain, cancel and rerun runs; read their logs."
+        ),
         "queue": _Entry("queue:queue", "See what waits in queues."),
     },
     "Take care": {

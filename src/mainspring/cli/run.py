@@ -9,6 +9,7 @@ import click
 
 from mainspring.cli.logs import logs
 from mainspring.cli.options import home_option, json_option
+from mainspring.cli.rerun import rerun
 from mainspring.cli.run_show import show
 from mainspring.cli.watch import watch
 from mainspring.cli.why import why
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 
 @click.group()
 def run() -> None:
-    """List, show, watch, explain and cancel runs; read their logs.
+    """List, show, watch, explain, cancel and rerun runs; read their logs.
 
     RUN is a run's number, `last` for the newest run, or a dag's name for its newest.
     """
 
 
-for command in (show, watch, logs, why):
+for command in (show, watch, logs, why, rerun):
     run.add_command(command)
 
 

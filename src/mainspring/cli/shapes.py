@@ -144,7 +144,9 @@ def task_line(
     attempts: Sequence[AttemptLine],
 ) -> Shape:
     whole = task.result is not None and len(task.result) == task.result_bytes
-    ended = [attempt for attempt in attempts if attempt.error]
+    ended = [
+        attempt for attempt in attempts if attempt.error and attempt.generation == task.generation
+    ]
     last_error = ended[-1].error if ended and task.state is not TaskState.SUCCEEDED else None
     return {
         "id": task.id,
@@ -196,6 +198,7 @@ def all_attempts(task: TaskLine, ended: Sequence[AttemptLine]) -> list[AttemptLi
                 finished_at=task.finished_at,
                 worker=task.worker,
                 error=None,
+                generation=task.generation,
             )
         )
     return found
@@ -205,6 +208,7 @@ def attempt_line(attempt: AttemptLine, now: datetime) -> Shape:
     return {
         "attempt": attempt.attempt,
         "term": attempt.term,
+        "generation": attempt.generation,
         "state": attempt.state,
         "started_at": attempt.started_at,
         "finished_at": attempt.finished_at,

@@ -11,18 +11,20 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from mainspring.client.enqueuing import Enqueuer
 from mainspring.client.link import Address, Link
 from mainspring.client.subjects import Subject
+from mainspring.domain.errors import InputError
+from mainspring.domain.reruns import Standing, named_tasks, undone_tasks
 from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow, read_dag
 from mainspring.store.reading import RunLine, read_run
-from mainspring.store.runs import stop_runs
-from mainspring.store.wakeups import notify_stop
+from mainspring.store.runs import read_standing, reopen_run, stop_runs
+from mainspring.store.wakeups import notify_ready, notify_stop
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 class Client:
-    """Starts, awaits and stops runs, for one event loop; `SyncClient` is for code without one.
+    """Starts, awaits, stops and reruns runs, for one event loop; without one there is `SyncClient`.
 
     Without `url` the database is that of MAINSPRING_DATABASE_URL, or the embedded one that runs
     in MAINSPRING_HOME. A lost connection is made again, and what was asked is asked again, for
@@ -136,6 +138,24 @@ class Client:
             await self.ask(notify_stop)
         return asked
 
+    async def rerun(
+        self, run_id: int, *, tasks: Sequence[str] | None = None, all: bool = False
+    ) -> list[str]:
+        """Run tasks of a run again, in the same run: what failed or was cancelled, `tasks`, or all.
+
+        With each goes what comes after it; the rest of the run is kept. Returns the names of the
+        tasks that run again. ConflictError if one of them has not ended, if one comes after a task
+        that did not succeed and is not among them, or if there is none.
+        """
+        await self.ask(read_run, run_id)
+        standing = await self.ask(read_standing, run_id)
+        chosen = _chosen(standing, tasks, all)
+        # Each as it was seen: asked again after a lost answer, it opens nothing a second time.
+        seen = {node: standing.tasks[node].generation for node in chosen}
+        reopened = await self.ask(reopen_run, run_id, seen)
+        await self.ask(notify_ready, reopened.lanes)
+        return standing.names(reopened.nodes)
+
     async def dag(self, name: str) -> DagRow:
         """A dag as a trigger uses it now."""
         return await self.ask(read_dag, name)
@@ -152,3 +172,13 @@ class Client:
     ) -> _T:
         """Any repeatable function of `mainspring.store`, such as those of `store.reading`."""
         return await self._link.ask(function, *args, **kwargs)
+
+
+def _chosen(standing: Standing, tasks: Sequence[str] | None, all: bool) -> list[int]:
+    if tasks is None:
+        return list(range(len(standing.tasks))) if all else undone_tasks(standing)
+    if all:
+        raise InputError("give `tasks` or `all`, not both")
+    if not tasks:
+        raise InputError("`tasks` names no task", hint="leave it away to rerun what failed")
+    return named_tasks(standing, [tasks] if isinstance(tasks, str) else tasks)

@@ -19,7 +19,13 @@ import asyncpg
 
 from mainspring.config import database_url, load_config
 from mainspring.domain.errors import UnavailableError
-from mainspring.store.connection import GONE, RACED, Connection, connect
+from mainspring.store.connection import (
+    GONE,
+    RACED,
+    Connection,
+    connect,
+    count_cancellations,
+)
 from mainspring.store.migrate import check_schema
 
 _BROKEN = (*GONE, asyncpg.InternalClientError)
@@ -92,6 +98,7 @@ class Link:
         """`function(connection, …)`, repeated while the server is away and patience lasts."""
         async with self._lock:
             failures, since = 0, time.monotonic()
+            cancellations = count_cancellations()
             while True:
                 try:
                     return await function(await self._connected(), *args, **kwargs)
@@ -99,6 +106,8 @@ class Link:
                     pass
                 except _BROKEN as error:
                     self._drop()
+                    if count_cancellations() > cancellations:
+                        raise asyncio.CancelledError from error
                     if time.monotonic() - since > self._patience_seconds:
                         raise UnavailableError(
                             f"the database went away: {_reason(error)}",

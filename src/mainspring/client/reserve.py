@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from mainspring.client.link import Link
 from mainspring.client.subjects import Draft
+from mainspring.domain.errors import UnavailableError
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.ids import BLOCK_IDS
 from mainspring.store.runs import NewRun
@@ -130,6 +131,8 @@ class Ids:
         try:
             async with self._fetching:
                 await self._fetch(0)
+        except UnavailableError:
+            pass  # Who needs an id and finds none asks by itself, and is told.
         finally:
             self._ahead = None
 

@@ -28,7 +28,7 @@ _abandoned: list[object] = []
 
 
 class SyncClient:
-    """Starts, awaits and stops runs from synchronous code, from any number of threads.
+    """Starts, awaits, stops and reruns runs from synchronous code, from any number of threads.
 
     Connects at its first use, so that it can be made when a module is imported; after a fork
     the child connects anew.
@@ -141,6 +141,13 @@ class SyncClient:
         """Stop a run. Says how many of its tasks still run and were asked to stop."""
         room = self._entered()
         return room.call(room.client.cancel(run_id))
+
+    def rerun(
+        self, run_id: int, *, tasks: Sequence[str] | None = None, all: bool = False
+    ) -> list[str]:
+        """As `Client.rerun`."""
+        room = self._entered()
+        return room.call(room.client.rerun(run_id, tasks=tasks, all=all))
 
     def database_url(self) -> str:
         """Where the database is, for connections of the application's own."""

@@ -3,7 +3,7 @@
     MainspringError          what happened, to which thing; `hint` says what to do next
     ├── DefinitionError      a dag that cannot be: cycle, duplicate name, bad option
     ├── InputError           a caller's mistake: wrong parameter, unknown name, too large
-    │   └── ConflictError    same idempotency key with another body
+    │   └── ConflictError    same idempotency key with another body, rerun of what still runs
     ├── NotFoundError        the named thing does not exist
     └── UnavailableError     the database or a process cannot be reached, or is too old or new
 

@@ -20,9 +20,11 @@ class Deadlines:
         self._noted = 0
 
     async def step(self, tx: Connection, now: datetime | None, limit: int) -> int:
-        runs = await due_deadlines(tx, now, limit)
-        self._noted = await stop_runs(tx, runs, "deadline", now=now) if runs else 0
-        return len(runs)
+        overdue = await due_deadlines(tx, now, limit)
+        self._noted = 0
+        if overdue.runs:
+            self._noted = await stop_runs(tx, overdue.runs, "deadline", now=now)
+        return overdue.due
 
     def settle(self) -> None:
         if self._noted:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import structlog
 
+from mainspring import faults
 from mainspring.store.connection import Connection, Line
 
 log = structlog.get_logger(__name__)
@@ -35,6 +36,7 @@ async def run_duty(duty: Duty, line: Line) -> None:
     """Step for ever, resting when there is nothing to do."""
     while True:
         done = await line.call(_step, duty)
+        faults.point("a duty's step is committed")
         duty.settle()
         if done < duty.limit:
             await asyncio.sleep(duty.rest_seconds)

@@ -22,6 +22,7 @@ from mainspring.engine.retain import Retain
 from mainspring.engine.shard import ShardLease
 from mainspring.engine.wake import Wake
 from mainspring.store.connection import Line
+from mainspring.store.duties import raise_epoch
 from mainspring.store.wakeups import Notifier
 
 log = structlog.get_logger(__name__)
@@ -39,7 +40,7 @@ class Engine:
     async def run(self) -> None:
         """Until `stop` is called: hold the shard and do the duties, or wait for the shard."""
         name = f"{socket.gethostname()}:{os.getpid()}"
-        line = Line(self._url, name="engine shard")
+        line = Line(self._url, name="engine shard", greet=raise_epoch)
         shard = ShardLease(line, uuid4(), name)
         readers = [asyncio.create_task(ReadDags(self._config, self._url).run())]
         stopping = asyncio.create_task(self._stopping.wait())
@@ -59,7 +60,7 @@ class Engine:
     async def _do_duties(self, shard: ShardLease, stopping: asyncio.Task[bool]) -> None:
         notify_line = Line(self._url, name="engine notifier")
         notifier = Notifier(notify_line)
-        reap_line = Line(self._url, name="engine reap")
+        reap_line = Line(self._url, name="engine reap", greet=raise_epoch)
         duties: list[tuple[Duty, Line]] = [
             (Wake(notifier), Line(self._url, name="engine wake", stable_plans=True)),
             (Deadlines(notifier), Line(self._url, name="engine deadlines")),

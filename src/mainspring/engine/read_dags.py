@@ -11,6 +11,7 @@ import asyncio
 
 import structlog
 
+from mainspring import faults
 from mainspring.bundles.read import read_bundle
 from mainspring.bundles.report import BundleReport, FileProblem
 from mainspring.bundles.snapshot import take_snapshot, tree_digest
@@ -52,6 +53,7 @@ class ReadDags:
         # From here on we look at the copy: the folder may change under our eyes.
         snapshot = await asyncio.to_thread(take_snapshot, self._config.dags, self._config.snapshots)
         report = await read_bundle(snapshot.path)
+        faults.point("a folder of dags is read and not stored")
         await self._line.call(_store, report, snapshot.digest)
         self._read_digest = snapshot.digest
         return True

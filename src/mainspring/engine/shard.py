@@ -16,13 +16,7 @@ from uuid import UUID
 import structlog
 
 from mainspring.store.connection import Line
-from mainspring.store.duties import (
-    free_shard,
-    raise_epoch,
-    read_shard,
-    renew_shard,
-    take_shard,
-)
+from mainspring.store.duties import free_shard, read_shard, renew_shard, take_shard
 
 log = structlog.get_logger(__name__)
 
@@ -62,9 +56,6 @@ class ShardLease:
                     take_shard, self._number, self._holder, self._name, shard.beat
                 )
                 if self._term is not None:
-                    epoch = await self._line.call(raise_epoch)
-                    if epoch is not None and epoch > 1:
-                        log.warning("the database's history forked", epoch=epoch)
                     return
             await asyncio.sleep(BEAT_SECONDS)
 

@@ -1,7 +1,12 @@
-"""Wake: what is due becomes ready. Backoffs that are over, runs whose start time has come."""
+"""Wake: what is due becomes ready. Backoffs that are over, runs whose start time has come.
+
+Each step is for one kind of timer. Both in one transaction would lock tasks out of the order of
+their ids, and wait in a circle with whoever stops several runs.
+"""
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime
 
 from mainspring.store.connection import Connection
@@ -17,13 +22,15 @@ class Wake:
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier = notifier
+        self._kinds = itertools.cycle((wake_backoff, wake_starts))
         self._lanes: set[int] = set()
 
     async def step(self, tx: Connection, now: datetime | None, limit: int) -> int:
-        backoff = await wake_backoff(tx, now, limit)
-        starts = await wake_starts(tx, now, limit)
-        self._lanes = backoff.lanes | starts.lanes
-        return max(backoff.due, starts.due)
+        wake = next(self._kinds)
+        woken = await wake(tx, now, limit)
+        self._lanes = woken.lanes
+        # It rests after the second kind only.
+        return limit if wake is wake_backoff else woken.due
 
     def settle(self) -> None:
         self._notifier.ready(self._lanes)

@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from mainspring.domain.outcomes import Outcome
 from mainspring.executors.board import OVER, Board
-from mainspring.executors.frames import Done, Dropped, Ending, FromHost, Run
+from mainspring.executors.frames import Done, Dropped, Ending, Forget, FromHost, Keep, Run
 
 if TYPE_CHECKING:
     from mainspring.authoring.calling import AnyTask
@@ -62,7 +64,7 @@ class Call:
 
         if isinstance(error, Withdrawn):
             return Dropped(self.run.slot)
-        return self._ended(outcome_of(self.task, error, self.run.attempt))
+        return self._ended(outcome_of(self.task, error, self.run.attempt.number))
 
 
 class Calls:
@@ -71,11 +73,15 @@ class Calls:
     def __init__(self, board: Board) -> None:
         # Only now: whoever imports this module to look at it does not need the author's SDK.
         from mainspring.authoring.calling import arguments_for, encode_result, resolve
+        from mainspring.authoring.context import enter
 
         self._board = board
         self._tasks: dict[str, AnyTask] = {}
         self._importing = threading.Lock()
         """One at a time: the board has room to blame one job."""
+        self._large_parameters: dict[int, bytes] = {}
+        """By run, while jobs of theirs are here."""
+        self._enter = enter
         self._resolve = resolve
         self._arguments_for = arguments_for
         self.encode = encode_result
@@ -87,6 +93,7 @@ class Calls:
         if task is None:
             task = self._import(run)
         call.task = task
+        self._enter(self._whole(run) if run.attempt.parameters == b"" else run)
         begun_ns = self._board.begin(run.slot)
         if not begun_ns:
             raise Withdrawn
@@ -101,9 +108,24 @@ class Calls:
             if self._board.withdrawn[run.slot]:
                 raise Withdrawn
             self._board.import_begins(run.slot)
+            # What a module does at its top level is for all attempts to come, and in none of them.
+            self._enter(None)
             try:
                 task = self._resolve(run.entry)
             finally:
                 self._board.import_ends()
             self._tasks[run.entry] = task
             return task
+
+    def keep(self, message: Keep | Forget) -> None:
+        match message:
+            case Keep(run_id=run_id, parameters=parameters):
+                self._large_parameters[run_id] = parameters
+            case Forget(run_id=run_id):
+                del self._large_parameters[run_id]
+
+    def _whole(self, run: Run) -> Run:
+        """With the large parameters, which stay as long as somebody has this."""
+        parameters = self._large_parameters[run.attempt.run_id]
+        attempt = msgspec.structs.replace(run.attempt, parameters=parameters)
+        return msgspec.structs.replace(run, attempt=attempt)

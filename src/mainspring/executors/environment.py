@@ -1,23 +1,53 @@
 """What user code may see of the worker's environment.
 
 Everything except the way into the database: code that runs as a task goes through the worker.
+Commands also see which attempt they are, since they cannot ask for a `context()`.
 """
 
 from __future__ import annotations
 
 import os
 
+from mainspring.authoring.context import Context
 from mainspring.executors.sessions import MARK
 
 _WITHHELD = ("MAINSPRING_DATABASE_URL", "MAINSPRING_DATABASE_URL_FILE")
+_ATTEMPT = (
+    "MAINSPRING_RUN_ID",
+    "MAINSPRING_DAG",
+    "MAINSPRING_TASK",
+    "MAINSPRING_ATTEMPT",
+    "MAINSPRING_IDEMPOTENCY_KEY",
+    "MAINSPRING_ATTEMPT_KEY",
+    "MAINSPRING_FENCING_TOKEN",
+)
 
 
 def environment_for_hosts(mark: str | None = None) -> dict[str, str]:
     """For a host with this mark, or, with none, for a process of our own that is no host."""
-    environment = {name: value for name, value in os.environ.items() if name not in _WITHHELD}
+    # A worker may itself have been started by a command, whose attempt is not its tasks'.
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _WITHHELD and name not in _ATTEMPT
+    }
     # For Python programs that a task starts: their output is to be seen while they run.
     environment["PYTHONUNBUFFERED"] = "1"
     environment.pop(MARK, None)
     if mark is not None:
         environment[MARK] = mark
     return environment
+
+
+def environment_for_commands(context: Context) -> dict[str, str]:
+    """The host's own, and what `context` tells, for a program that is run in this attempt."""
+    told = (
+        context.run_id,
+        context.dag,
+        context.task,
+        context.attempt,
+        context.idempotency_key,
+        context.attempt_key,
+        context.fencing_token,
+    )
+    return {**os.environ, **dict(zip(_ATTEMPT, map(str, told), strict=True))}

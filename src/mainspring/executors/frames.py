@@ -21,6 +21,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from mainspring.authoring.context import Attempt
 from mainspring.domain.outcomes import Outcome
 
 FRAME_BYTES_MAX = 1 << 30
@@ -42,7 +43,7 @@ class Run(msgspec.Struct, frozen=True, array_like=True, tag=0, gc=False):
     slot: int
     entry: str
     arguments: bytes
-    attempt: int
+    attempt: Attempt
 
 
 class Stop(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
@@ -52,7 +53,20 @@ class Stop(msgspec.Struct, frozen=True, array_like=True, tag=1, gc=False):
     grace_seconds: float
 
 
-ToHost = Run | Stop
+class Keep(msgspec.Struct, frozen=True, array_like=True, tag=2, gc=False):
+    """Large parameters of a run: told once, before the first of its jobs here that may ask."""
+
+    run_id: int
+    parameters: bytes
+
+
+class Forget(msgspec.Struct, frozen=True, array_like=True, tag=3, gc=False):
+    """No job of the run is left here."""
+
+    run_id: int
+
+
+ToHost = Run | Stop | Keep | Forget
 
 
 # --- host to worker -----------------------------------------------------------------------
@@ -101,7 +115,7 @@ _encoder = msgspec.msgpack.Encoder()
 _to_host = msgspec.msgpack.Decoder(list[ToHost])
 _from_host = msgspec.msgpack.Decoder(list[FromHost])
 
-Message = TypeVar("Message", Run | Stop, Ready | Done | Ending | Dropped | Log)
+Message = TypeVar("Message", Run | Stop | Keep | Forget, Ready | Done | Ending | Dropped | Log)
 
 
 def frame_of(messages: Sequence[ToHost] | Sequence[FromHost]) -> bytearray:

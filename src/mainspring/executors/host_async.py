@@ -17,7 +17,7 @@ import uvloop
 from mainspring.executors.board import NOT_BEGUN, Board
 from mainspring.executors.calls import Call, Calls
 from mainspring.executors.channel import Channel
-from mainspring.executors.frames import FromHost, Ready, Run, Stop
+from mainspring.executors.frames import Forget, FromHost, Keep, Ready, Run, Stop
 from mainspring.executors.logs import (
     CURRENT,
     AttemptLog,
@@ -69,6 +69,8 @@ class AsyncHost:
                 running[message.slot] = create_task(self._run(message))
             elif type(message) is Stop:
                 self.stop(message)
+            elif type(message) is Keep or type(message) is Forget:
+                self.calls.keep(message)
 
     def stop(self, message: Stop) -> None:
         task = self._running.get(message.slot)

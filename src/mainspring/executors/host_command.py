@@ -23,9 +23,11 @@ from typing import IO, Any
 import msgspec
 
 from mainspring.authoring.calling import argument_vector
+from mainspring.authoring.context import context
 from mainspring.executors.board import Board
 from mainspring.executors.calls import Call
 from mainspring.executors.channel import Channel
+from mainspring.executors.environment import environment_for_commands
 from mainspring.executors.frames import LOG_CHUNK_BYTES, Stop
 from mainspring.executors.host_async import AsyncHost
 from mainspring.executors.logs import CURRENT, AttemptLog
@@ -67,7 +69,9 @@ class CommandHost(AsyncHost):
         log = CURRENT.get()
         assert log is not None
         slot = call.run.slot
-        command = self._commands[slot] = _Command(self.loop, vector, log)
+        command = self._commands[slot] = _Command(
+            self.loop, vector, environment_for_commands(context()), log
+        )
         try:
             await command.run()
         finally:
@@ -76,7 +80,13 @@ class CommandHost(AsyncHost):
 
 
 class _Command:
-    def __init__(self, loop: asyncio.AbstractEventLoop, vector: list[str], log: AttemptLog) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        vector: list[str],
+        environment: dict[str, str],
+        log: AttemptLog,
+    ) -> None:
         self._loop = loop
         self._vector = vector
         try:
@@ -87,6 +97,7 @@ class _Command:
                 stderr=subprocess.PIPE,
                 process_group=0,
                 bufsize=0,
+                env=environment,
             )
         except (OSError, ValueError) as error:
             raise CommandFailed(f"cannot start `{vector[0]}`: {error}") from None

@@ -36,7 +36,9 @@ from mainspring.executors.frames import (
     BATCH_BYTES,
     LOG_CHUNK_BYTES,
     BrokenFrame,
+    Forget,
     FromHost,
+    Keep,
     Ready,
     Run,
     Stop,
@@ -100,6 +102,8 @@ class HostLink(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._reader = reader_in_worker()
         self._outbox: list[ToHost] = []
+        self._keeping: dict[int, int] = {}
+        """Runs whose large parameters the host keeps, and for how many jobs."""
         self._turn_taken = False
         self._paused_by: set[int] = set()
         self._deferred: list[FromHost] = []
@@ -173,6 +177,8 @@ class HostLink(asyncio.Protocol):
         held.link, held.slot, held.sent_at = self, slot, at
         self.taken += 1
         job = held.job
+        if job.large_parameters is not None:
+            self._keep(job.attempt.run_id, job.large_parameters)
         self._outbox.append(Run(slot, job.entry, job.arguments, job.attempt))
 
     def stop(self, held: Held, grace_seconds: float) -> None:
@@ -209,6 +215,8 @@ class HostLink(asyncio.Protocol):
         for end, message in enumerate(outbox, 1):
             if type(message) is Run:
                 payload += len(message.arguments)
+            elif type(message) is Keep:
+                payload += len(message.parameters)
             if payload > BATCH_BYTES:
                 self._transport.write(frame_of(outbox[begin:end]))
                 begin, payload = end, 0
@@ -251,7 +259,23 @@ class HostLink(asyncio.Protocol):
             self.free.append(slot)
             if self._paused_by:
                 self.resume_reading(slot)
+            if held.job.large_parameters is not None:
+                self._let_go(held.job.attempt.run_id)
         return held
+
+    def _keep(self, run_id: int, parameters: bytes) -> None:
+        """Many tasks of a run may be here at a time: one copy of its parameters is enough."""
+        jobs = self._keeping.get(run_id, 0)
+        self._keeping[run_id] = jobs + 1
+        if jobs == 0:
+            self._outbox.append(Keep(run_id, parameters))
+
+    def _let_go(self, run_id: int) -> None:
+        self._keeping[run_id] -= 1
+        if self._keeping[run_id] == 0:
+            del self._keeping[run_id]
+            # It goes along with the next jobs, or at the next tick.
+            self._outbox.append(Forget(run_id))
 
     def pause_reading(self, slot: int) -> None:
         if not self._paused_by and not self._exited:
@@ -330,6 +354,8 @@ class HostLink(asyncio.Protocol):
     def tick(self, now: float) -> None:
         if self._log_rest and now - self._log_rest_at > _PARTIAL_LINE_SECONDS:
             self._log_line_is_over()
+        if self._outbox and not self.killed and not self._exited:
+            self.flush()
         if self.kill_at is not None and now >= self.kill_at:
             self.kill_at = None
             self.kill(self.reason or "the host process did not leave")

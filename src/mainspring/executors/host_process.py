@@ -17,10 +17,11 @@ import signal
 import sys
 from types import FrameType
 
+from mainspring.authoring.context import enter
 from mainspring.executors.board import Board
 from mainspring.executors.calls import Call, Calls, Stopped
 from mainspring.executors.channel import Channel
-from mainspring.executors.frames import FromHost, Ready, Run
+from mainspring.executors.frames import Forget, FromHost, Keep, Ready, Run
 from mainspring.executors.logs import write_logging_to_stderr
 
 
@@ -49,6 +50,8 @@ class ProcessHost:
                         return  # It came after user code; the worker knows what it has asked.
                     self._channel.post(answer)
                     self._channel.flush()
+                elif type(message) is Keep or type(message) is Forget:
+                    self._calls.keep(message)
 
     def _attempt(self, run: Run) -> FromHost:
         call = Call(run, self._board)
@@ -65,6 +68,7 @@ class ProcessHost:
         except BaseException as error:
             failure = error
         self._in_task = False
+        enter(None)
         _flush_output()
         return call.succeeded(result) if failure is None else call.raised(failure)
 

@@ -17,7 +17,7 @@ import threading
 from mainspring.executors.board import Board
 from mainspring.executors.calls import Call, Calls, Stopped
 from mainspring.executors.channel import Channel
-from mainspring.executors.frames import FromHost, Ready, Run, Stop
+from mainspring.executors.frames import Forget, FromHost, Keep, Ready, Run, Stop
 from mainspring.executors.logs import (
     CURRENT,
     AttemptLog,
@@ -87,6 +87,8 @@ class ThreadHost:
                     self._take(message)
                 elif type(message) is Stop and (seat := self._seats.get(message.slot)):
                     seat.stop()
+                elif type(message) is Keep or type(message) is Forget:
+                    self._calls.keep(message)
 
     def _take(self, run: Run) -> None:
         seat = self._seats[run.slot] = _Seat()

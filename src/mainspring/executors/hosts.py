@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 
 from mainspring.domain.lanes import SlotKind
@@ -37,6 +39,9 @@ _REPORT_START_SECONDS = 0.3
 _LOOK_AT_MEMORY_SECONDS = 1.0
 _STRAY_BYTES = 2000
 
+_ALONE_STARTING_MAX = os.cpu_count() or 1
+_ALONE_MAX = 32
+"""Hosts that run one job each, as a precaution; more jobs of that kind wait for their turn."""
 _DRAINING = HandedBack("the worker is draining")
 _STOPPED = HandedBack("the worker has stopped")
 
@@ -67,9 +72,11 @@ class Hosts:
         self._import_seconds_max = import_seconds_max
         self._loop = asyncio.get_running_loop()
         self._guard = GuardLink()
-        self._pools: dict[tuple[SlotKind, str], Pool] = {}
+        self._pools: dict[tuple[SlotKind, str, bool], Pool] = {}
         self._links: set[HostLink] = set()
         self._held: dict[tuple[int, int], Held] = {}
+        self._lonely: deque[tuple[Pool, Held]] = deque()
+        """Jobs that wait for a host of their own."""
         self._ticking: asyncio.TimerHandle | None = None
         self._tick_soon = False
         self._memory_seen_at = 0.0
@@ -88,14 +95,15 @@ class Hosts:
             name = (job.task_id, job.term)
             assert name not in held_by_name, f"task {job.task_id} of this term is here already"
             held = held_by_name[name] = Held(job, now)
-            pool = pools.get((job.kind, job.snapshot)) or self._new_pool(job)
+            pool = pools.get((job.kind, job.snapshot, job.apart)) or self._new_pool(job)
             if job.alone:
-                self._run_alone(pool, held)
+                self._lonely.append((pool, held))
             else:
                 pool.waiting.append(held)
                 touched.add(pool)
         for pool in touched:
             self._assign(pool, now)
+        self._run_alone()
         self._tick_within(_TICK_SECONDS)
 
     def stop(self, task_id: int, term: int, outcome: Outcome) -> None:
@@ -184,13 +192,17 @@ class Hosts:
 
     def _new_pool(self, job: Job) -> Pool:
         slots = max(1, self._slots.get(job.kind, 1))
-        pool = self._pools[job.kind, job.snapshot] = Pool(job.kind, job.snapshot, slots)
+        pool = Pool(job.kind, job.snapshot, slots)
+        self._pools[job.kind, job.snapshot, job.apart] = pool
         return pool
 
     def _assign(self, pool: Pool, now: float) -> None:
         waiting = pool.waiting
         while waiting and (link := pool.with_room()) is not None:
-            for _ in range(min(len(waiting), len(link.free))):
+            count = min(len(waiting), len(link.free), self._free_slots(pool.kind))
+            if count <= 0:
+                break
+            for _ in range(count):
                 link.give(waiting.popleft(), now)
             link.flush()
             pool.used(link)
@@ -201,13 +213,52 @@ class Hosts:
             if self._start(pool) is None:
                 break
 
-    def _run_alone(self, pool: Pool, held: Held) -> None:
-        link = self._start(pool, alone=True)
-        if link is None:
-            self._finish_soon(held, verdicts.could_not_start("see the worker's log"))
-        else:
-            held.link = link
-            link.meant_for = held
+    def _free_slots(self, kind: SlotKind) -> int:
+        """How many more jobs of this kind may run. Its hosts share the slots, whatever they are
+        for: each snapshot has hosts of its own, a worn one runs beside its successor, and jobs
+        that run alone have theirs.
+        """
+        given = sum(
+            len(link.held) + (link.meant_for is not None)
+            for link in self._links
+            if link.pool.kind is kind
+        )
+        return max(1, self._slots.get(kind, 1)) - given
+
+    def _go_on(self, kind: SlotKind) -> None:
+        """Slots of this kind may have come free: first for those alone, then by age."""
+        if self._lonely:
+            self._run_alone()
+        waiting = [pool for pool in self._pools.values() if pool.waiting and pool.kind is kind]
+        if waiting:
+            waiting.sort(key=lambda pool: pool.waiting[0].sent_at)
+            now = time.monotonic()
+            for pool in waiting:
+                self._assign(pool, now)
+
+    def _run_alone(self) -> None:
+        """Start hosts for lonely jobs, a few at a time.
+
+        As many processes at once as there may be jobs would take this worker's breath away, and
+        its lease with it.
+        """
+        alone = [link for link in self._links if link.alone]
+        starting = sum(not link.ready for link in alone)
+        may_start = min(_ALONE_STARTING_MAX - starting, _ALONE_MAX - len(alone))
+        for lonely in list(self._lonely):
+            if may_start <= 0:
+                break
+            pool, held = lonely
+            if self._free_slots(pool.kind) <= 0:
+                continue
+            self._lonely.remove(lonely)
+            link = self._start(pool, alone=True)
+            if link is None:
+                self._finish_soon(held, verdicts.could_not_start("see the worker's log"))
+            else:
+                held.link = link
+                link.meant_for = held
+                may_start -= 1
 
     def _start(self, pool: Pool, *, alone: bool = False) -> HostLink | None:
         slots = 1 if alone else pool.slots_per_host
@@ -259,6 +310,7 @@ class Hosts:
                 link.flush()
             else:
                 link.leave()
+            self._run_alone()
         elif link.retiring:
             self._retire(link)
         else:
@@ -304,8 +356,8 @@ class Hosts:
                     self._end(ended, held, outcome, NOT_BEGUN, time.monotonic_ns(), offset)
         if ended:
             self._listener.ended(ended)
-        if link.pool.waiting and not self._closing:
-            self._assign(link.pool, time.monotonic())
+        if not self._closing:
+            self._go_on(link.pool.kind)
         if not link.held:
             link.idle_since = time.monotonic()
             if link.retiring:
@@ -333,7 +385,7 @@ class Hosts:
             if not self._links:
                 self._empty.set()
         else:
-            self._assign(pool, time.monotonic())
+            self._go_on(pool.kind)
 
     def _judge(self, link: HostLink) -> None:
         """Every job that was in the dead host ends, or goes to another."""
@@ -368,7 +420,7 @@ class Hosts:
         if held.tries >= verdicts.TRIES_MAX:
             self._finish_soon(held, verdicts.gave_up(link.reason))
         elif held.job.alone:
-            self._run_alone(link.pool, held)
+            self._lonely.append((link.pool, held))
         else:
             link.pool.waiting.append(held)
 
@@ -416,7 +468,12 @@ class Hosts:
     def _stop(self, held: Held, outcome: Outcome, at: float) -> None:
         link = held.link
         if link is None:
-            self._pools[held.job.kind, held.job.snapshot].waiting.remove(held)
+            job = held.job
+            pool = self._pools[job.kind, job.snapshot, job.apart]
+            if job.alone:
+                self._lonely.remove((pool, held))
+            else:
+                pool.waiting.remove(held)
             self._finish_soon(held, outcome)
             return
         held.stop, held.stop_at, held.only_if_unstarted = outcome, at, False
@@ -517,7 +574,9 @@ class Hosts:
         for number, link in enumerate(idle):
             if number < surplus or now - link.idle_since > self._idle_seconds:
                 self._retire(link)
+        lonely = [pool for pool, _ in self._lonely]
         for name, pool in list(self._pools.items()):
             unused = not pool.links and not pool.waiting and now >= pool.retry_at
+            unused = unused and pool not in lonely
             if unused and not any(link.pool is pool for link in self._links):
                 del self._pools[name]

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from mainspring.authoring.context import Attempt
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Outcome
 
@@ -20,13 +21,17 @@ class Job(msgspec.Struct, frozen=True):
     snapshot: str
     """Folder that is put first on `sys.path`; empty for installed code."""
     entry: str
+    attempt: Attempt
     arguments: bytes = b"{}"
     """A JSON object."""
-    attempt: int = 1
     timeout_seconds: float | None = None
     """Counts from the call of the function: imports and waiting for a host are not charged."""
+    apart: bool = False
+    """Shares a host only with others of which the same is said: for what was lost once."""
     alone: bool = False
-    """Runs in a fresh host with nothing beside it: for what may have killed a host before."""
+    """Runs in a fresh host with nothing beside it: for what was lost again."""
+    large_parameters: bytes | None = None
+    """The run's, if they are neither among the arguments nor in the attempt."""
 
 
 class Ended(msgspec.Struct, frozen=True):

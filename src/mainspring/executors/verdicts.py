@@ -3,7 +3,7 @@
 - Asked to stop before: it has stopped now, with the outcome that was asked for.
 - Not begun: to another host, uncharged; after `TRIES_MAX` hosts died under it, failed.
 - Alone in running user code when the host died by itself: it did it, so it failed.
-- One of several: nobody knows which one did it, so each is lost; the retry runs alone.
+- One of several: nobody knows which one did it, so each is lost; the retry is set apart.
 - Beside a job for whose sake the worker killed the host: lost.
 - Over, but the answer died with the host: lost.
 """

@@ -47,8 +47,12 @@ class Claimed(msgspec.Struct, frozen=True):
     attempt: int
     lost: int
     generation: int
+    epoch: int
+    """In force when it was claimed: what fences over failovers is (epoch, term)."""
     due_at: datetime
+    """When its run was due."""
     parameters: bytes | None
+    """Of its run, JSON: None is {}, empty means that they are large and to be fetched."""
     many: bool
     """Whether its run has other tasks."""
 
@@ -330,6 +334,7 @@ def _claimed(row: asyncpg.Record, claim_id: UUID, many: bool) -> Claimed:
         row["attempt"],
         row["lost"],
         row["generation"],
+        row["epoch"],
         row["due_at"],
         row["parameters"],
         many,

@@ -16,6 +16,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 import asyncpg
 import structlog
 
+from mainspring import faults
 from mainspring.domain.errors import UnavailableError
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -35,6 +36,8 @@ GONE = (
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
     asyncpg.IdleInTransactionSessionTimeoutError,
+    # A standby: in a failover it may answer before it is promoted, and it may not be the one.
+    asyncpg.ReadOnlySQLTransactionError,
     ConnectionError,
     TimeoutError,
     OSError,
@@ -44,6 +47,8 @@ GONE = (
 RACED = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError, asyncpg.LockNotAvailableError)
 """Lost a race that the server settled: ask again."""
 
+PATIENCE_SECONDS = 60.0
+
 # The queue tables look empty or huge at random, and a plan made at the wrong moment would stay.
 # With these the hot statements keep the plans that tests/plans reads.
 _STABLE_PLANS = """
@@ -52,13 +57,15 @@ set enable_hashjoin = off; set enable_mergejoin = off;
 """
 
 
-async def connect(url: str, *, name: str, stable_plans: bool = False) -> Connection:
+async def connect(
+    url: str, *, name: str, stable_plans: bool = False, patience_seconds: float = PATIENCE_SECONDS
+) -> Connection:
     """One connection, or an error that says what to do."""
     try:
         connection: Connection = await asyncpg.connect(
             url,
-            timeout=10,
-            command_timeout=60,
+            timeout=min(10.0, patience_seconds),
+            command_timeout=patience_seconds,
             server_settings={"application_name": f"mainspring {name}"},
         )
     except (asyncpg.InvalidCatalogNameError, asyncpg.InvalidAuthorizationSpecificationError) as e:
@@ -77,12 +84,27 @@ async def connect(url: str, *, name: str, stable_plans: bool = False) -> Connect
 
 
 class Line:
-    """One connection, made again when it breaks."""
+    """One connection, made again when it breaks.
 
-    def __init__(self, url: str, *, name: str, stable_plans: bool = False) -> None:
+    `greet` is asked on each new connection before any statement is given to it. A server whose
+    history forked has broken all connections, so what it looks at cannot be missed. A connection
+    on which no answer comes for `patience_seconds` is given up.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        name: str,
+        stable_plans: bool = False,
+        greet: Callable[[Connection], Awaitable[object]] | None = None,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         self._url = url
         self._name = name
         self._stable_plans = stable_plans
+        self._greet = greet
+        self._patience_seconds = patience_seconds
         self._connection: Connection | None = None
         self._lock = asyncio.Lock()
         self.broken = 0
@@ -96,7 +118,7 @@ class Line:
     ) -> _T:
         """`function(connection, …)`, repeated until the server has answered."""
         async with self._lock:
-            failures = 0
+            failures, cancellations = 0, count_cancellations()
             while True:
                 try:
                     connection = await self._connected()
@@ -105,6 +127,8 @@ class Line:
                     failures += 1
                 except GONE as error:
                     self._drop()
+                    if count_cancellations() > cancellations:
+                        raise asyncio.CancelledError from error
                     if failures == 0:
                         log.warning("database out of reach", line=self._name, error=repr(error))
                     failures += 1
@@ -124,10 +148,23 @@ class Line:
 
     async def _connected(self) -> Connection:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await connect(
-                self._url, name=self._name, stable_plans=self._stable_plans
-            )
+            self._connection = await self._connect()
         return self._connection
+
+    async def _connect(self) -> Connection:
+        connection = await connect(
+            self._url,
+            name=self._name,
+            stable_plans=self._stable_plans,
+            patience_seconds=self._patience_seconds,
+        )
+        if self._greet is not None:
+            try:
+                await self._greet(connection)
+            except BaseException:
+                connection.terminate()
+                raise
+        return connection
 
     def _drop(self) -> None:
         self.broken += 1
@@ -136,6 +173,18 @@ class Line:
             self._connection = None
 
 
+def count_cancellations() -> int:
+    """How often the current task was asked to end.
+
+    A transaction that is left because of that on a broken connection complains about the
+    connection instead. Who repeats what broke compares this number, or would never end.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    return task.cancelling()
+
+
 async def fetch(connection: Connection, sql: str, *args: Any) -> list[asyncpg.Record]:
     rows: list[asyncpg.Record] = await connection.fetch(sql, *args)
+    faults.after_statement(sql)
     return rows

@@ -7,9 +7,12 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
+import structlog
 
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.statements import statement
+
+log = structlog.get_logger(__name__)
 
 
 class Shard(msgspec.Struct, frozen=True):
@@ -29,6 +32,13 @@ class Lease(msgspec.Struct, frozen=True):
 class Woken(msgspec.Struct, frozen=True):
     due: int
     lanes: set[int]
+
+
+class Overdue(msgspec.Struct, frozen=True):
+    due: int
+    """Deadlines that had passed."""
+    runs: list[int]
+    """Runs in the hot tables whose last deadline it was."""
 
 
 class Audit(msgspec.Struct, frozen=True):
@@ -61,11 +71,17 @@ async def free_shard(connection: Connection, number: int, holder: UUID, term: in
 
 
 async def raise_epoch(connection: Connection) -> int | None:
-    """Notice that the server's history forked; the new epoch, or None if it did not."""
-    system: int = await connection.fetchval("select system_identifier from pg_control_system()")
-    timeline: int = await connection.fetchval("select timeline_id from pg_control_checkpoint()")
-    rows = await fetch(connection, statement("raise_epoch"), system, timeline)
-    return rows[0]["number"] if rows else None
+    """Notice that the server's history forked, by a failover or a restore; the new epoch, if any.
+
+    For `Line(greet=…)`: whoever claims has asked this on the very connection that it claims on.
+    """
+    rows = await fetch(connection, statement("raise_epoch"))
+    if not rows:
+        return None
+    epoch: int = rows[0]["number"]
+    if epoch > 1:
+        log.warning("the database's history has forked", epoch=epoch)
+    return epoch
 
 
 async def wake_backoff(connection: Connection, now: datetime | None, limit: int) -> Woken:
@@ -78,9 +94,15 @@ async def wake_starts(connection: Connection, now: datetime | None, limit: int) 
     return Woken(row["due"], set(row["lanes"]))
 
 
-async def due_deadlines(connection: Connection, now: datetime | None, limit: int) -> list[int]:
-    rows = await fetch(connection, statement("due_deadlines"), now, limit)
-    return [row["run_id"] for row in rows]
+async def due_deadlines(connection: Connection, now: datetime | None, limit: int) -> Overdue:
+    """To be called in a transaction: the runs stay locked, so that no rerun comes in between."""
+    due = await fetch(connection, statement("due_deadlines"), now, limit)
+    if not due:
+        return Overdue(0, [])
+    runs, terms = [row["run_id"] for row in due], [row["term"] for row in due]
+    await fetch(connection, statement("lock_runs"), sorted(runs))
+    rows = await fetch(connection, statement("overdue_runs"), runs, terms)
+    return Overdue(len(due), [row["id"] for row in rows])
 
 
 async def read_leases(connection: Connection) -> list[Lease]:

@@ -1,5 +1,7 @@
 """What is over: closed runs move to history, and history leaves by dropped partitions.
 
+A rerun brings a run back from there, with all its tasks, and it goes again after its next end.
+
 Tables that are partitioned by id share their bounds, the periods. A period is opened well ahead
 of the ids that it will hold, without a lock that anybody would notice. It is dropped as a whole
 when everything in it is older than what is to be kept; that needs a short lock on the parents,
@@ -69,6 +71,11 @@ async def archive_runs(
     return Archived(row["last"], row["seen"], row["moved"], row["first_left"], row["recent"])
 
 
+async def bring_back_run(connection: Connection, run_id: int) -> bool:
+    """Put a run of history back into the hot tables, closed as it is; False if it is not there."""
+    return bool(await fetch(connection, statement("bring_back_run"), run_id))
+
+
 async def open_periods(connection: Connection) -> int:
     """Open the periods that are due, so that ids always find theirs; says how many."""
     opened = 0
@@ -105,19 +112,31 @@ async def drop_old_period(connection: Connection, finished_before: datetime) -> 
     Raises LockNotAvailableError when somebody is reading; nothing is changed then.
     """
     async with connection.transaction():
-        rows = await fetch(connection, statement("first_period"))
-        if not rows or not rows[0]["spent"]:
-            return False
-        first_id, until_id = rows[0]["first_id"], rows[0]["until_id"]
-        newest_end: datetime | None = rows[0]["newest_end"]
-        if newest_end is not None and newest_end >= finished_before:
+        if await _old_period(connection, finished_before) is None:
             return False
         await connection.execute(f"set local lock_timeout = '{_LOCK_TIMEOUT}'")
+        # Who was moving a run of the period into history has done so when this is ours: look again.
+        await connection.execute("lock table mainspring.run_history in access exclusive mode")
+        period = await _old_period(connection, finished_before)
+        if period is None:
+            return False
+        first_id, until_id = period
         for parent, column in PARTITIONED.items():
             await _fold_into_older(connection, parent, column, first_id, until_id)
         await fetch(connection, statement("forget_problems"), first_id, until_id)
         await fetch(connection, statement("drop_period"), first_id)
         return True
+
+
+async def _old_period(connection: Connection, finished_before: datetime) -> tuple[int, int] | None:
+    """The bounds of the oldest period, if all that it holds is older."""
+    rows = await fetch(connection, statement("first_period"))
+    if not rows or not rows[0]["spent"]:
+        return None
+    newest_end: datetime | None = rows[0]["newest_end"]
+    if newest_end is not None and newest_end >= finished_before:
+        return None
+    return rows[0]["first_id"], rows[0]["until_id"]
 
 
 async def _fold_into_older(

@@ -16,6 +16,7 @@ import re
 from importlib.resources import files
 from typing import Literal, NamedTuple
 
+from mainspring import faults
 from mainspring.domain.errors import UnavailableError
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.statements import script
@@ -120,6 +121,7 @@ async def _apply(connection: Connection, migration: Migration) -> bool:
             _verify(migration, checksum)
             return False
         await connection.execute(migration.text)
+        faults.point("a migration is applied and not recorded")
         await connection.execute(
             "insert into mainspring.migration (number, half, name, checksum, min_code)"
             " values ($1, $2, $3, $4, $5)",
@@ -142,6 +144,7 @@ async def _apply_derived(connection: Connection, name: str) -> bool:
         if current == _checksum(text):
             return False
         await connection.execute(text)
+        faults.point("views and guards are made and not recorded")
         await connection.execute(
             "insert into mainspring.derived (name, checksum) values ($1, $2)"
             " on conflict (name) do update set checksum = excluded.checksum",

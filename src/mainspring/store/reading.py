@@ -122,6 +122,7 @@ class AttemptLine(msgspec.Struct, frozen=True):
     finished_at: datetime | None
     worker: str | None
     error: Error | None
+    generation: int = 1
 
 
 class LogChunk(msgspec.Struct, frozen=True):

@@ -1,16 +1,26 @@
-"""Runs come in (`create_runs`) and are stopped (`stop_runs`)."""
+"""Runs come in (`create_runs`), are stopped (`stop_runs`) and opened again (`reopen_run`)."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from mainspring.domain.errors import ConflictError
+from mainspring.domain.errors import ConflictError, NotFoundError
+from mainspring.domain.reruns import (
+    Standing,
+    TaskStanding,
+    check_opening,
+    unmet_among,
+    was_opened,
+    with_descendants,
+)
+from mainspring.domain.states import TaskState
 from mainspring.store.connection import Connection, fetch
+from mainspring.store.history import bring_back_run
 from mainspring.store.statements import statement
 
 Trigger = Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"]
@@ -46,6 +56,20 @@ class Created(msgspec.Struct, frozen=True):
     """Those of `ids` that did not exist before."""
 
 
+class Reopened(msgspec.Struct, frozen=True):
+    nodes: list[int]
+    """The numbers of the tasks that were opened, in order."""
+    lanes: set[int]
+    """Lanes that got ready tasks: whom to wake."""
+
+
+class _Repeated(Exception):
+    """It was done before; what was looked at for it is left as it was."""
+
+    def __init__(self, answer: Reopened) -> None:
+        self.answer = answer
+
+
 async def create_runs(
     connection: Connection,
     runs: Sequence[NewRun],
@@ -76,6 +100,80 @@ async def stop_runs(
         row = (await fetch(connection, statement("stop_tasks"), ids, stop, tasks, now))[0]
         noted: int = row["noted"]
         return noted
+
+
+async def read_standing(connection: Connection, run_id: int) -> Standing:
+    """How a run stands, open or in history: what a rerun is chosen from."""
+    return await _standing(connection, "read_standing", run_id)
+
+
+async def reopen_run(
+    connection: Connection,
+    run_id: int,
+    generations: Mapping[int, int],
+    *,
+    now: datetime | None = None,
+) -> Reopened:
+    """Open tasks of a run again, with all that comes after them; ConflictError if it cannot be.
+
+    `generations` says which tasks, by number, and in which generation each of them was seen. That
+    makes it repeatable: when all of them are one generation further, nothing is changed and the
+    answer is the same. A run that went to history is brought back.
+
+    Many statements, because each must see what was committed while the one before it waited for
+    its locks.
+    """
+    assert generations
+    try:
+        async with connection.transaction():
+            await _hold_run(connection, run_id)
+            standing = await _standing(connection, "lock_standing", run_id)
+            nodes = with_descendants(standing, generations)
+            unmet = unmet_among(standing, nodes)
+            ready = [node for node in nodes if unmet[node] == 0]
+            answer = Reopened(nodes, {standing.tasks[node].lane for node in ready})
+            if was_opened(standing, generations):
+                raise _Repeated(answer)
+            check_opening(standing, generations)
+            ids, counts = [run_id + node for node in nodes], [unmet[node] for node in nodes]
+            await fetch(connection, statement("reopen_tasks"), run_id, ids, counts, now)
+            # By itself, since a statement moves a row once.
+            await fetch(connection, statement("ready_tasks"), ids)
+            return answer
+    except _Repeated as repeated:
+        return repeated.answer
+
+
+async def _hold_run(connection: Connection, run_id: int) -> None:
+    """Lock a run, brought back from history if it is there; NotFoundError if it is nowhere."""
+    while not (
+        await fetch(connection, statement("lock_runs"), [run_id])
+        or await bring_back_run(connection, run_id)
+    ):
+        # Between the two looks it may have moved. One look at both places tells.
+        if not await fetch(connection, statement("existing_runs"), [run_id]):
+            raise _not_found(run_id)
+
+
+async def _standing(
+    connection: Connection, name: Literal["read_standing", "lock_standing"], run_id: int
+) -> Standing:
+    rows = await fetch(connection, statement(name), run_id)
+    if not rows:
+        raise _not_found(run_id)
+    tasks = [
+        TaskStanding(
+            row["name"], row["lane"], TaskState(row["state"]), row["generation"], row["before"]
+        )
+        for row in rows
+    ]
+    return Standing(run_id, rows[0]["stopped"], tasks)
+
+
+def _not_found(run_id: int) -> NotFoundError:
+    return NotFoundError(
+        f"there is no run {run_id}", hint="`mainspring run list` shows what there is"
+    )
 
 
 async def _create_runs(
@@ -111,7 +209,7 @@ def creating_runs(
     statement: what it made beside is the caller's to undo.
     """
     digests = [hashlib.sha256(run.body).digest() if run.key else None for run in runs]
-    rows = yield Question(
+    creating = Question(
         statement("create_runs"),
         (
             [run.id for run in runs],
@@ -128,20 +226,27 @@ def creating_runs(
             now,
         ),
     )
-    made = {id for kind, id in rows if kind == "run"}
-    lanes = {lane for kind, lane in rows if kind == "lane"}
+    made: set[int] = set()
+    lanes: set[int] = set()
+    held: dict[str, tuple[int, bytes]] = {}
+    lost: set[str] | None = None
+    while lost is None or not lost <= held.keys():
+        # A second time only if retention let a key go between the two questions: it is free now.
+        rows = yield creating
+        made |= {id for kind, id in rows if kind == "run"}
+        lanes |= {lane for kind, lane in rows if kind == "lane"}
+        lost = {run.key for run in runs if run.key and run.id not in made}
+        if lost:
+            # The loser reads the winner in a statement of its own: its snapshot was too old.
+            rows = yield Question(statement("read_keys"), (tenant_id, sorted(lost)))
+            held = {key: (run_id, bytes(digest)) for key, run_id, digest in rows}
     ids = [run.id for run in runs]
-    if keys := [run.key for run in runs if run.key and run.id not in made]:
-        # The loser reads the winner in a statement of its own: its snapshot was too old.
-        rows = yield Question(statement("read_keys"), (tenant_id, keys))
-        held = {key: (run_id, bytes(digest)) for key, run_id, digest in rows}
-        for place, (run, digest) in enumerate(zip(runs, digests, strict=True)):
-            if run.key and run.id not in made:
-                ids[place], known = held[run.key]
-                if known != digest:
-                    raise ConflictError(
-                        f"idempotency key `{run.key}` was used for another request"
-                        f" (run {ids[place]})",
-                        hint="use a new key, or repeat exactly what was asked before",
-                    )
+    for place, (run, digest) in enumerate(zip(runs, digests, strict=True)):
+        if run.key and run.id not in made:
+            ids[place], known = held[run.key]
+            if known != digest:
+                raise ConflictError(
+                    f"idempotency key `{run.key}` was used for another request (run {ids[place]})",
+                    hint="use a new key, or repeat exactly what was asked before",
+                )
     return Created(ids, lanes, made)

@@ -1,7 +1,7 @@
 """Named SQL statements from the `.sql` files beside this module.
 
 SQL is source code here: a statement begins at `-- name: it` and ends at the next name or the
-end of its file.
+end of its file. Its name stays in its first line, as a comment, for whoever looks at the server.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def statements_of(file: str) -> dict[str, str]:
     names = list(_NAME.finditer(text))
     ends = [*(name.start() for name in names[1:]), len(text)]
     return {
-        name[1]: text[name.end() : end].strip().rstrip(";")
+        name[1]: f"-- {name[1]}\n" + text[name.end() : end].strip().rstrip(";")
         for name, end in zip(names, ends, strict=True)
     }
 

@@ -3,8 +3,9 @@
 A long snapshot elsewhere (a report, a dump) keeps deleted rows of `ready` from being removed, and
 a claim that reads its lane from the start would wade through all of them. Positions rise, so a
 claim may begin where earlier ones ended. That is a hint and nothing more: rows commit out of
-order and may appear behind the mark. So the mark follows some distance behind, and a claim looks
-from the start again when one came back short, and at least once a second. Never stored.
+order and may appear behind the mark. So the mark follows some distance behind, a claim looks from
+the start again when one came back short, and at least once a second, and the mark goes back to what
+was found behind it: more may lie there. Never stored.
 """
 
 from __future__ import annotations
@@ -49,12 +50,15 @@ class Floors:
 
     def learn(self, batch: Sequence[Claimed], now: float, *, short: bool) -> None:
         self._short = short
-        tops: dict[int, int] = {}
+        ends: dict[int, tuple[int, int]] = {}
         for claimed in batch:
-            if claimed.position > tops.get(claimed.priority, 0):
-                tops[claimed.priority] = claimed.position
-        for priority, top in tops.items():
+            position = claimed.position
+            low, high = ends.get(claimed.priority, (position, position))
+            ends[claimed.priority] = (min(low, position), max(high, position))
+        for priority, (low, high) in ends.items():
             mark = self._marks[priority]
-            if now - mark.since >= _BEHIND_SECONDS:
+            if low < mark.floor:
+                mark.floor, mark.rising, mark.since = low, high, now
+            elif now - mark.since >= _BEHIND_SECONDS:
                 mark.floor, mark.since = mark.rising, now
-            mark.rising = max(mark.rising, top)
+            mark.rising = max(mark.rising, high)

@@ -31,6 +31,11 @@ class Hand:
             self._holdings[claimed.task_id, claimed.term] = holding
             self._open[claimed.claim_id] = self._open.get(claimed.claim_id, 0) + 1
 
+    def already_there(self, holdings: Sequence[Holding]) -> list[Holding]:
+        """Those of which the same (task, term) is in hand, under another claim."""
+        there = self._holdings
+        return [h for h in holdings if (h.claimed.task_id, h.claimed.term) in there]
+
     def get(self, task_id: int, term: int) -> Holding | None:
         return self._holdings.get((task_id, term))
 

@@ -18,17 +18,19 @@ import os
 import random
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import timedelta
 from uuid import UUID, uuid4
 
 import asyncpg
 import structlog
 
+from mainspring import faults
 from mainspring.config import Config
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.domain.outcomes import (
     Cancelled,
+    Decision,
     Error,
     HandedBack,
     Lost,
@@ -36,11 +38,13 @@ from mainspring.domain.outcomes import (
     Succeeded,
     decide,
 )
+from mainspring.domain.specs import DagSpec
 from mainspring.executors.hosts import Hosts
 from mainspring.executors.jobs import Ended
 from mainspring.store.attempts import (
     Completed,
     Completion,
+    Held,
     Renewed,
     claim_attempts,
     complete_attempts,
@@ -52,6 +56,7 @@ from mainspring.store.attempts import (
 )
 from mainspring.store.connection import Connection, Line
 from mainspring.store.dags import ensure_queues, read_versions
+from mainspring.store.duties import raise_epoch
 from mainspring.store.wakeups import Notifier, listen
 from mainspring.worker.clock import DatabaseClock
 from mainspring.worker.floors import Floors
@@ -90,9 +95,14 @@ class Incarnation:
         self._slots = Slots(self._slot_sizes)
         self._hand = Hand()
         self._clock = DatabaseClock()
-        self._claim_line = Line(url, name=f"{name} claim", stable_plans=True)
-        self._complete_line = Line(url, name=f"{name} complete", stable_plans=True)
-        self._beat_line = Line(url, name=f"{name} beat")
+        self._claim_line = Line(url, name=f"{name} claim", stable_plans=True, greet=raise_epoch)
+        self._complete_line = Line(
+            url, name=f"{name} complete", stable_plans=True, greet=raise_epoch
+        )
+        # A line that went dead without a word is given up while there is time for another beat.
+        self._beat_line = Line(
+            url, name=f"{name} beat", patience_seconds=self._leases.trusted_seconds / 2
+        )
         self._aside_line = Line(url, name=f"{name} aside")
         self._log_line = Line(url, name=f"{name} log")
         self._notify_line = Line(url, name=f"{name} notify")
@@ -250,9 +260,29 @@ class Incarnation:
         """Tasks are in hand: prepare and start them, without keeping the caller waiting."""
         if not holdings:
             return
+        if forgotten := self._hand.already_there(holdings):
+            self._group.create_task(self._give_up_forgotten(forgotten, holdings))
+            return
         self._hand.take(holdings)
         self._idle.clear()
         self._group.create_task(self._prepare(holdings, known_results))
+
+    async def _give_up_forgotten(
+        self, forgotten: Sequence[Holding], holdings: Sequence[Holding]
+    ) -> None:
+        """A failover lost the claim of what runs here, and it was claimed again.
+
+        Its end could not be reported any more. So it stops, and the new claim goes back as a
+        whole: the next one comes under a higher term.
+        """
+        log.warning("claimed what runs here already", tasks=len(forgotten))
+        reason = "a failover of the database lost its claim"
+        begun = {(holding.claimed.task_id, holding.claimed.term) for holding in forgotten}
+        for task_id, term in begun:
+            self._hosts.stop(task_id, term, HandedBack(reason))
+        for holding in holdings:
+            self._slots.give_back(holding.kind)
+        await self._hand_back_claims([holdings[0].claimed.claim_id], reason, begun)
 
     async def _prepare(
         self, holdings: Sequence[Holding], known_results: Mapping[int, bytes | None]
@@ -270,6 +300,7 @@ class Incarnation:
             back = HandedBack("the worker is draining")
             unable += [(held[job.task_id, job.term], back) for job in jobs]
         else:
+            faults.point("tasks are in hand and not started")
             self._hosts.submit(jobs)
         now_us = time.time_ns() // 1000
         self.ended([Ended(c.task_id, c.term, outcome, None, now_us) for c, outcome in unable])
@@ -329,6 +360,7 @@ class Incarnation:
         holdings = [holding for holding, _ in batch]
         completions = [self._completion(holding, end) for holding, end in batch]
         grants = self._reserve_grants(batch)
+        faults.point("tasks have ended and are not reported")
         grant_claim = uuid4()
         self._asking.add(grant_claim)
         completed = await self._complete_line.call(
@@ -430,7 +462,10 @@ class Incarnation:
             renewed = await self._beat_line.call(self._beat)
             self._heed_stops(renewed.stops)
             if renewed.unknown_claims:
-                await self._hand_back_unknown(renewed.unknown_claims)
+                # Their answer never reached us: nobody runs them.
+                await self._hand_back_claims(
+                    renewed.unknown_claims, "the answer to its claim was lost"
+                )
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._beat_wanted.wait(), self._leases.renew_seconds)
             self._beat_wanted.clear()
@@ -445,7 +480,7 @@ class Incarnation:
             claims_known_after=timedelta(seconds=self._leases.renew_seconds),
         )
         self._clock.learn(renewed.now, asked_ns, time.time_ns())
-        self._hosts.lease_until(sent_at + self._leases.lease_seconds - self._leases.margin_seconds)
+        self._hosts.lease_until(sent_at + self._leases.trusted_seconds)
         return renewed
 
     def _heed_stops(self, stops: Sequence[tuple[int, int, str]]) -> None:
@@ -454,18 +489,18 @@ class Incarnation:
                 reason = "the run's timeout passed" if kind == "deadline" else "by request"
                 self._hosts.stop(task_id, term, Cancelled(reason))
 
-    async def _hand_back_unknown(self, claims: Sequence[UUID]) -> None:
-        """Claims whose answer never reached us: nobody runs them, so give them back."""
+    async def _hand_back_claims(
+        self, claims: Sequence[UUID], reason: str, begun: Set[tuple[int, int]] = frozenset()
+    ) -> None:
         held = await self._beat_line.call(read_claims, self._worker_id, claims, COMPLETION_BATCH)
         specs = await self._beat_line.call(read_versions, [item.version_id for item in held])
-        outcome: Outcome = HandedBack("the answer to its claim was lost")
         completions = [
             Completion(
                 item.task_id,
                 item.term,
                 item.claim_id,
                 item.run_id if item.many else None,
-                decide(outcome, specs[item.version_id].tasks[item.node], item.attempt, 0, 0.0),
+                _given_back(item, specs, reason, begun=(item.task_id, item.term) in begun),
                 None,
                 self._clock.now_us(),
             )
@@ -479,3 +514,12 @@ class Incarnation:
         )
         self._notifier.ready(completed.lanes)
         self._on_ready(completed.lanes)
+
+
+def _given_back(item: Held, specs: Mapping[int, DagSpec], reason: str, *, begun: bool) -> Decision:
+    task = specs[item.version_id].tasks[item.node]
+    outcome: Outcome = HandedBack(reason)
+    if begun and task.on_lost == "fail":
+        # At most once: what has begun is not begun again.
+        outcome = Lost(Error("Stopped", reason))
+    return decide(outcome, task, item.attempt, item.lost, 0.0)

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import msgspec
 
+from mainspring.authoring.context import Attempt
 from mainspring.bundles.snapshot import find_snapshot, take_snapshot, tree_digest
 from mainspring.config import Config
 from mainspring.domain.bindings import arguments_of
 from mainspring.domain.errors import InputError, MainspringError
+from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Error, Failed, HandedBack, Outcome
 from mainspring.domain.specs import DagSpec, Parameter, TaskSpec, results_in
 from mainspring.executors.jobs import Job
@@ -60,35 +62,59 @@ class Inputs:
     ) -> tuple[list[Job], list[tuple[Claimed, Outcome]]]:
         await self._learn(batch)
         results = await self._results(batch, known_results)
-        parameters = await self._large_parameters(batch)
+        large = await self._large_parameters(batch)
         jobs: list[Job] = []
         unable: list[tuple[Claimed, Outcome]] = []
         for claimed in batch:
-            task = self.task(claimed)
-            code = self._code(claimed, task)
+            code = self._code(claimed)
             if isinstance(code, HandedBack):
                 unable.append((claimed, code))
                 continue
             try:
-                arguments = self._arguments(claimed, task, parameters, results)
+                jobs.append(self._job(claimed, code, large, results))
             except InputError as error:
                 unable.append((claimed, Failed(Error("InputError", error.message), retry=False)))
-                continue
-            jobs.append(
-                Job(
-                    claimed.task_id,
-                    claimed.term,
-                    task.kind,
-                    code,
-                    task.entry,
-                    arguments,
-                    claimed.attempt,
-                    task.timeout_seconds,
-                    # What was lost once may be what killed its host: it gets one of its own.
-                    alone=claimed.lost > 0,
-                )
-            )
         return jobs, unable
+
+    def _job(
+        self,
+        claimed: Claimed,
+        code: str,
+        large: Mapping[int, bytes],
+        results: Mapping[int, bytes | None],
+    ) -> Job:
+        version = self._versions[claimed.version_id]
+        task = version.spec.tasks[claimed.node]
+        # What the task may ask of its run goes along, but never twice: neither parameters that
+        # are the arguments, nor large ones with each task of a run (see `Job.large_parameters`).
+        stored = b"{}" if claimed.parameters is None else claimed.parameters
+        parameters = stored or large[claimed.run_id]
+        plain = version.plain[claimed.node]
+        return Job(
+            claimed.task_id,
+            claimed.term,
+            task.kind,
+            code,
+            task.entry,
+            Attempt(
+                claimed.run_id,
+                version.spec.name,
+                task.name,
+                claimed.attempt,
+                claimed.generation,
+                claimed.epoch,
+                claimed.term,
+                claimed.due_at,
+                None if plain else stored,
+            ),
+            parameters if plain else _arguments(claimed, task, parameters, results),
+            task.timeout_seconds,
+            # What was lost once may have killed its host, or its worker: it is set apart.
+            apart=claimed.lost > 0 and task.kind is not SlotKind.PROCESS,
+            # Again, or for the last time: whoever is alone cannot be lost by another's doing.
+            alone=claimed.lost > 1 or 0 < claimed.lost == task.max_lost - 1,
+            large_parameters=None if plain or stored else parameters,
+        )
 
     async def _learn(self, batch: Sequence[Claimed]) -> None:
         """Fetch the versions and snapshots that are new to this worker."""
@@ -102,14 +128,14 @@ class Inputs:
                 if folder is not None:
                     self._folders[snapshot_id] = folder
 
-    def _code(self, claimed: Claimed, task: TaskSpec) -> str | HandedBack:
+    def _code(self, claimed: Claimed) -> str | HandedBack:
         """The folder that the task's code is in; empty for the code of an application."""
         folder = self._folders.get(claimed.snapshot_id)
         if folder is None:
             return _no_snapshot(self._snapshots[claimed.snapshot_id])
         if folder != _INSTALLED:
             return str(folder)
-        module = task.entry.partition(":")[0]
+        module = self.task(claimed).entry.partition(":")[0]
         if package_of(module) not in self._packages:
             return _no_app(module)
         return ""
@@ -150,22 +176,12 @@ class Inputs:
         large = sorted({c.run_id for c in batch if c.parameters == b""})
         return await self._line.call(read_parameters, large) if large else {}
 
-    def _arguments(
-        self,
-        claimed: Claimed,
-        task: TaskSpec,
-        large_parameters: Mapping[int, bytes],
-        results: Mapping[int, bytes | None],
-    ) -> bytes:
-        raw = large_parameters[claimed.run_id] if claimed.parameters == b"" else claimed.parameters
-        if self._versions[claimed.version_id].plain[claimed.node]:
-            return raw or b"{}"
-        parameters: dict[str, msgspec.Raw] = (
-            msgspec.json.decode(raw, type=dict[str, msgspec.Raw]) if raw else {}
-        )
-        return arguments_of(
-            task, parameters, lambda node: results[claimed.run_id + node] or b"null"
-        )
+
+def _arguments(
+    claimed: Claimed, task: TaskSpec, parameters: bytes, results: Mapping[int, bytes | None]
+) -> bytes:
+    by_name = msgspec.json.decode(parameters, type=dict[str, msgspec.Raw])
+    return arguments_of(task, by_name, lambda node: results[claimed.run_id + node] or b"null")
 
 
 def _no_snapshot(digest: str) -> HandedBack:

@@ -101,3 +101,38 @@ async def test_a_broken_file_is_named(dags: Path) -> None:
     code, _, err = await run_test(dags, "elsewhere")
     assert code == 1
     assert "broken.py:2" in err
+
+
+CONTEXT = """
+from mainspring import context, dag, task, RetryPolicy
+
+@task(retry=RetryPolicy(attempts=2, first="10ms"))
+def tell() -> list:
+    here = context()
+    if here.attempt == 1:
+        print("first", here.fencing_token, here.idempotency_key, here.attempt_key)
+        raise ConnectionError("not yet")
+    return [here.run_id, here.fencing_token, here.idempotency_key, here.attempt_key,
+            dict(here.parameters), here.due_at.isoformat()]
+
+@dag
+def telling(day: str):
+    tell()
+"""
+
+
+async def test_tasks_have_a_context_of_a_run_that_no_database_has(dags: Path) -> None:
+    (dags / "context.py").write_text(CONTEXT)
+    runs = []
+    for _ in range(2):
+        code, out, _ = await run_test(dags, "telling", "-p", "day=today", "--json")
+        assert code == 0
+        [task] = msgspec.json.decode(out)["tasks"]
+        run_id, token, key, attempt_key, parameters, due_at = task["result"]
+        assert task["log"] == f"first 1 {run_id}/tell/1 telling/{run_id}/tell/1\n"
+        assert (token, key) == (2, f"{run_id}/tell/1"), "below all tokens of databases"
+        assert attempt_key == f"telling/{run_id}/tell/2"
+        assert parameters == {"day": "today"}
+        assert due_at.endswith("+00:00")
+        runs.append(run_id)
+    assert runs[0] != runs[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.domain.lanes import SlotKind
-from mainspring.domain.outcomes import Failed, Lost, Succeeded
+from mainspring.domain.outcomes import Cancelled, Failed, Lost, Succeeded
 from tests.integration.executors.trial import SAMPLES, Trial, alive, exists, open_trial, until
 
 DEATHS = [
@@ -88,6 +89,35 @@ async def test_a_module_that_kills_the_host_fails_only_who_imports_it(
     alone = await trial.run("never", module="sample.dies", alone=True)
     assert isinstance(alone, Failed)
     assert "exited with status 4 while its module was imported" in alone.error.message
+
+
+async def test_jobs_that_are_set_apart_share_a_host_with_their_like_only(trial: Trial) -> None:
+    shared = await trial.result_of("pid_async")
+    apart = await trial.result_of("pid_async", apart=True)
+    assert apart != shared
+    assert await trial.result_of("pid_async", apart=True) == apart
+    assert await trial.result_of("pid_async") == shared
+
+
+async def test_many_jobs_alone_take_turns(trial: Trial) -> None:
+    """A dead worker leaves many; as many processes at once would stifle this one as well."""
+    jobs = [trial.job("noop", alone=True) for _ in range(40)]
+    trial.hosts.submit(jobs)
+    most = 0
+    while trial.hosts.running():
+        most = max(most, len(trial.hosts.processes()))
+        await asyncio.sleep(0.005)
+    assert {type(end.outcome) for end in trial.memory.ends.values()} == {Succeeded}
+    assert 1 <= most < len(jobs)
+
+
+async def test_a_job_that_waits_to_be_alone_can_be_stopped(trial: Trial) -> None:
+    jobs = [trial.job("noop", alone=True) for _ in range(10)]
+    trial.hosts.submit(jobs)
+    trial.hosts.stop(jobs[-1].task_id, 1, Cancelled("by request"))
+    assert isinstance(await trial.end_of(jobs[-1].task_id), Cancelled)
+    for job in jobs[:-1]:
+        assert isinstance(await trial.end_of(job.task_id), Succeeded)
 
 
 async def test_a_job_alone_runs_beside_nobody_and_its_host_ends(trial: Trial) -> None:

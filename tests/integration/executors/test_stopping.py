@@ -154,7 +154,7 @@ async def test_unstarted_jobs_are_handed_back_and_started_ones_go_on(tmp_path: P
 
 @pytest.mark.parametrize("kill", [False, True])
 async def test_close_ends_every_job_and_every_process(tmp_path: Path, kill: bool) -> None:
-    async with open_trial(slots={SlotKind.PROCESS: 1, SlotKind.ASYNC: 10}) as trial:
+    async with open_trial(slots={SlotKind.PROCESS: 2, SlotKind.ASYNC: 10}) as trial:
         names = ["wait_process", "wait_async", "stubborn_async", "leave_children"]
         numbers = [
             trial.start("wait_process", begun=f"{tmp_path}/0"),

@@ -8,11 +8,13 @@ import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from mainspring.authoring.context import Attempt
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Outcome, Succeeded
 from mainspring.executors.hosts import Hosts
@@ -25,6 +27,17 @@ SLOTS = {
     SlotKind.PROCESS: 2,
     SlotKind.COMMAND: 8,
 }
+ATTEMPT = Attempt(
+    run_id=1,
+    dag="trial",
+    task="sample",
+    number=1,
+    generation=1,
+    epoch=1,
+    term=1,
+    due_at=datetime(2026, 11, 15, tzinfo=UTC),
+    parameters=None,
+)
 
 
 class Memory:
@@ -81,8 +94,11 @@ class Trial:
         module: str = "sample.plain",
         kind: SlotKind | None = None,
         timeout: float | None = None,
+        apart: bool = False,
         alone: bool = False,
         snapshot: str = SAMPLES,
+        attempt: Attempt = ATTEMPT,
+        large_parameters: bytes | None = None,
         **arguments: Any,
     ) -> int:
         job = self.job(
@@ -90,8 +106,11 @@ class Trial:
             module=module,
             kind=kind,
             timeout=timeout,
+            apart=apart,
             alone=alone,
             snapshot=snapshot,
+            attempt=attempt,
+            large_parameters=large_parameters,
             **arguments,
         )
         self.hosts.submit([job])
@@ -104,8 +123,11 @@ class Trial:
         module: str = "sample.plain",
         kind: SlotKind | None = None,
         timeout: float | None = None,
+        apart: bool = False,
         alone: bool = False,
         snapshot: str = SAMPLES,
+        attempt: Attempt = ATTEMPT,
+        large_parameters: bytes | None = None,
         **arguments: Any,
     ) -> Job:
         return Job(
@@ -114,9 +136,12 @@ class Trial:
             kind=kind or kind_of(name),
             snapshot=snapshot,
             entry=f"{module}:{name}",
+            attempt=attempt,
             arguments=msgspec.json.encode(arguments),
             timeout_seconds=timeout,
+            apart=apart,
             alone=alone,
+            large_parameters=large_parameters,
         )
 
     async def start_of(self, number: int) -> None:

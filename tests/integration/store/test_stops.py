@@ -105,12 +105,12 @@ async def test_a_run_that_takes_too_long_fails(connection: Connection, tasks: in
     worker = await BareWorker.join(connection, spec)
     [item] = await worker.claim(1)
     soon, later = [datetime.now(UTC) + timedelta(seconds=delay) for delay in (30, 90)]
-    assert await due_deadlines(connection, soon, 100) == []
-    assert await due_deadlines(connection, later, 100) == [run_id]
+    assert (await due_deadlines(connection, soon, 100)).due == 0
+    assert (await due_deadlines(connection, later, 100)).runs == [run_id]
     assert await stop_runs(connection, [run_id], "deadline") == 1
     await worker.end(item, Cancelled("run timeout"))
     assert await run_state(connection, run_id) == "failed"
-    assert await due_deadlines(connection, later, 100) == []
+    assert (await due_deadlines(connection, later, 100)).due == 0
 
 
 async def test_the_deadline_counts_from_the_start_that_was_asked_for(
@@ -118,8 +118,10 @@ async def test_the_deadline_counts_from_the_start_that_was_asked_for(
 ) -> None:
     start = datetime.now(UTC) + timedelta(hours=1)
     run_id = await start_dag(connection, dag_of(timeout_seconds=60), due_at=start)
-    assert await due_deadlines(connection, start + timedelta(seconds=59), 100) == []
-    assert await due_deadlines(connection, start + timedelta(seconds=60), 100) == [run_id]
+    assert (await due_deadlines(connection, start + timedelta(seconds=59), 100)).due == 0
+    overdue = await due_deadlines(connection, start + timedelta(seconds=60), 100)
+    assert overdue.runs == [run_id]
+    await stop_runs(connection, overdue.runs, "deadline")
 
 
 async def test_the_deadline_of_a_finished_run_changes_nothing(connection: Connection) -> None:
@@ -129,7 +131,7 @@ async def test_the_deadline_of_a_finished_run_changes_nothing(connection: Connec
     while items := await worker.claim():
         await worker.end_all([(item, None) for item in items])
     late = datetime.now(UTC) + timedelta(days=1)
-    assert await due_deadlines(connection, late, 100) == [run_id]
+    assert (await due_deadlines(connection, late, 100)).runs == [run_id]
     assert await stop_runs(connection, [run_id], "deadline") == 0
     assert await run_state(connection, run_id) == "succeeded"
 

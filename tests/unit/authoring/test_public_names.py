@@ -10,6 +10,7 @@ def test_public_names_are_exactly_these() -> None:
     assert mainspring.__all__ == [
         "Client",
         "ConflictError",
+        "Context",
         "Dag",
         "DefinitionError",
         "Fail",
@@ -22,6 +23,7 @@ def test_public_names_are_exactly_these() -> None:
         "SyncClient",
         "Task",
         "UnavailableError",
+        "context",
         "dag",
         "task",
     ]

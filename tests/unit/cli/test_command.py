@@ -43,6 +43,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ["run", "logs"],
         ["run", "why"],
         ["run", "cancel"],
+        ["run", "rerun"],
         ["queue"],
         ["queue", "list"],
     ],

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import struct
+from datetime import UTC
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mainspring.authoring.context import Attempt
 from mainspring.domain.outcomes import Error, Failed, HandedBack, Outcome, Skipped
 from mainspring.executors.frames import (
     FRAME_BYTES_MAX,
@@ -16,7 +18,9 @@ from mainspring.executors.frames import (
     Done,
     Dropped,
     Ending,
+    Forget,
     FromHost,
+    Keep,
     Log,
     Ready,
     Run,
@@ -31,9 +35,24 @@ _SLOTS = st.integers(0, 2**31)
 _TIMES = st.integers(0, 2**63 - 1)
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
-_RUNS: st.SearchStrategy[ToHost] = st.builds(Run, _SLOTS, _TEXT, st.binary(), st.integers(1, 1000))
+_IDS = st.integers(1, 2**63 - 1)
+_FENCES = st.integers(0, 2**31 - 1)
+_ATTEMPTS = st.builds(
+    Attempt,
+    run_id=_IDS,
+    dag=_TEXT,
+    task=_TEXT,
+    number=st.integers(1, 10_000),
+    generation=st.integers(1, 1000),
+    epoch=_FENCES,
+    term=_FENCES,
+    due_at=st.datetimes(timezones=st.just(UTC)),
+    parameters=st.none() | st.binary(),
+)
+_RUNS: st.SearchStrategy[ToHost] = st.builds(Run, _SLOTS, _TEXT, st.binary(), _ATTEMPTS)
 _STOPS: st.SearchStrategy[ToHost] = st.builds(Stop, _SLOTS, st.floats(0, 1e6))
-_TO_HOST = _RUNS | _STOPS
+_KEEPS: st.SearchStrategy[ToHost] = st.builds(Keep, _IDS, st.binary()) | st.builds(Forget, _IDS)
+_TO_HOST = _RUNS | _STOPS | _KEEPS
 _OUTCOMES: st.SearchStrategy[Outcome] = st.one_of(
     st.builds(Failed, st.builds(Error, _TEXT, _TEXT, _TEXT), st.booleans(), st.none()),
     st.builds(Skipped, _TEXT),

@@ -24,6 +24,7 @@ def claimed(position: int, priority: int = 5) -> Claimed:
         attempt=1,
         lost=0,
         generation=1,
+        epoch=1,
         due_at=datetime(2026, 1, 1, tzinfo=UTC),
         parameters=None,
         many=False,
@@ -68,3 +69,16 @@ def test_a_short_claim_brings_the_next_look_from_the_start_forward() -> None:
     floors.learn([claimed(200)], 10.3, short=True)
     assert floors.next(10.31) == FROM_THE_START
     assert floors.next(10.32) != FROM_THE_START, "not at every claim: an idle lane is always short"
+
+
+def test_the_mark_goes_back_to_what_was_found_behind_it() -> None:
+    """A large set that committed late is not taken in drops, one batch a second."""
+    floors = Floors()
+    floors.next(10.0)
+    floors.learn([claimed(100)], 10.0, short=False)
+    floors.learn([claimed(200)], 10.3, short=False)
+    assert floors.next(11.0) == FROM_THE_START
+    floors.learn([claimed(40), claimed(41)], 11.0, short=False)
+    assert floors.next(11.1)[5] == 40
+    floors.learn([claimed(42)], 11.3, short=False)
+    assert floors.next(11.4)[5] == 41

@@ -16,9 +16,13 @@ select id from w;
 -- As many ready tasks of one lane as asked for, most urgent first. The rows come from ready by
 -- ctid, so that the plan is an index scan and a TID scan whatever the planner believes of the
 -- table's size; each priority is looked at from a position on, so that dead rows which a long
--- snapshot keeps alive are not waded through, and only as far as the limit wants. Repeating a claim with the same id (its COMMIT's answer was lost) returns what
--- it holds and takes nothing new. The claim row is made from the tasks that survived the check
--- against their term, so an empty claim cannot remain.
+-- snapshot keeps alive are not waded through, and only as far as the limit wants.
+--
+-- Repeating a claim with the same id (its COMMIT's answer was lost) returns what it holds and
+-- takes nothing new. The claim row is made from the tasks that survived the check against their
+-- term, so an empty claim cannot remain. The epoch is that of this statement, also of a repeated
+-- one: nobody has seen the first answer, and the history that was lost in between may have handed
+-- out higher terms under the epoch before.
 -- $1 claim  $2 worker  $3 lane  $4 how many  $5 priorities, most urgent first  $6 look from here
 with again as materialized (
   select task_ids, terms from mainspring.claim where id = $1),
@@ -47,7 +51,8 @@ mine as (
   union all
   select a.id, a.term from again, unnest(again.task_ids, again.terms) as a (id, term))
 select t.id, t.run_id, t.version_id, t.node, t.lane, t.priority, t.position, t.term, t.attempt,
-  t.lost, t.generation, t.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many
+  t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many,
+  (select number from mainspring.epoch where singleton) as epoch
 from mine
 join mainspring.task t on t.id = mine.id and t.term = mine.term and t.state = 'ready'
 join mainspring.run r on r.id = t.run_id;
@@ -255,16 +260,18 @@ progress as (
 select 'refused' as kind, i.id, i.term, null::bigint as run_id, null::int as version_id,
   null::int as node, null::int as lane, null::smallint as priority, null::bigint as position,
   null::smallint as attempt, null::smallint as lost, null::smallint as generation,
-  null::timestamptz as due_at, null::int as snapshot_id, null::bytea as parameters
+  null::timestamptz as due_at, null::int as snapshot_id, null::bytea as parameters,
+  null::int as epoch
 from item i where (i.id, i.term) not in (select id, term from moved)
 union all
 select 'granted', t.id, t.term, t.run_id, t.version_id, t.node, t.lane, t.priority, 0,
-  t.attempt, t.lost, t.generation, (select now from clock), r.snapshot_id, r.parameters
+  t.attempt, t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters,
+  (select number from mainspring.epoch where singleton)
 from granted g
 join mainspring.task t on t.id = g.id
 join mainspring.run r on r.id = t.run_id
 union all
-select 'lane', 0, 0, null, null, null, l.lane, null, null, null, null, null, null, null, null
+select 'lane', 0, 0, null, null, null, l.lane, null, null, null, null, null, null, null, null, null
 from (select lane from queued union select lane from requeued) as l;
 
 -- name: explain_refused

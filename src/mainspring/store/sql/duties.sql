@@ -25,12 +25,31 @@ where number = $1 and holder = $2 and term = $3
 returning beat;
 
 -- name: raise_epoch
--- $1 system identifier  $2 timeline
-update mainspring.epoch
-set number = number + case when system_identifier is null then 0 else 1 end,
-  system_identifier = $1, timeline = $2
-where system_identifier is distinct from $1 or timeline is distinct from $2
-returning number;
+-- Asked by each connection that hands out terms, before anything else. The timeline is that of the
+-- log being written; pg_control_checkpoint() shows a new one only after the first checkpoint that
+-- follows a promotion. The number rises with the timeline and not by one: then it also passes what
+-- was handed out on a timeline in between, though that, and this very update, were lost with it.
+-- Ids leap for the same reason: blocks that were reserved and forgotten are not reserved again.
+with server as materialized (
+  select s.system_identifier,
+    ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int as timeline
+  from pg_control_system() s),
+known as materialized (
+  select system_identifier is not null as before from mainspring.epoch),
+raised as (
+  update mainspring.epoch e
+  set number = e.number + case
+      when e.system_identifier is null then s.timeline - 1
+      when e.system_identifier = s.system_identifier then greatest(s.timeline - e.timeline, 1)
+      else s.timeline end,
+    system_identifier = s.system_identifier, timeline = s.timeline
+  from server s
+  where e.system_identifier is distinct from s.system_identifier
+    or e.timeline is distinct from s.timeline
+  returning e.number)
+select r.number, case when k.before then
+  setval('mainspring.id_block', nextval('mainspring.id_block') + 1000000) end as last_id
+from raised r, known k;
 
 -- name: wake_backoff
 -- Due timers become ready tasks. A timer whose term has passed is dropped without effect.
@@ -88,13 +107,14 @@ queued as (
 select (select count(*) from due)::int as due, array(select distinct lane from queued) as lanes;
 
 -- name: due_deadlines
--- Runs whose time is up; their timers go.  $1 now  $2 limit
+-- Runs whose time is up, or was once, before a rerun: `overdue_runs` tells. Their timers go.
+-- $1 now  $2 limit
 with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now)
 delete from mainspring.timer where ctid = any (array(
   select ctid from mainspring.timer
   where kind = 'deadline' and due_at <= (select now from clock)
   order by kind, due_at limit $2 for update skip locked))
-returning subject as run_id;
+returning subject as run_id, term;
 
 -- name: read_leases
 select l.worker_id, l.beat, l.seconds, w.name

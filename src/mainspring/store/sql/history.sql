@@ -3,6 +3,9 @@
 -- name: archive_runs
 -- Moves runs of one slice of ids that closed before an instant, with all their tasks. Nothing
 -- but a rerun touches a closed run, and that locks it first, so a locked one is left for later.
+-- One that was reopened since this statement began, and is not locked any more, is told by its own
+-- rows: a run of many tasks by `finished_at`, a run of one by its task, which then stays; and a run
+-- goes only if its tasks went.
 -- $1 above this id  $2 look at so many runs  $3 closed before
 with slice as materialized (
   select r.id, v.tasks, r.created_at,
@@ -16,12 +19,12 @@ with slice as materialized (
 locked as materialized (
   select r.id, s.tasks
   from slice s join mainspring.run r on r.id = s.id
-  where s.finished_at < $3
+  where s.finished_at < $3 and (r.open_tasks is null or r.finished_at < $3)
   order by r.id
   for update of r skip locked),
 tasks as (
   delete from mainspring.task t using locked l
-  where t.id >= l.id and t.id < l.id + l.tasks
+  where t.id >= l.id and t.id < l.id + l.tasks and t.finished_at is not null
   returning t.*),
 kept_tasks as (
   insert into mainspring.task_history (id, run_id, due_at, started_at, finished_at, tenant_id,
@@ -36,7 +39,7 @@ facts as materialized (
     (count(*) filter (where state = 'cancelled'))::int as cancelled, max(stop) as stop
   from tasks group by run_id),
 runs as (
-  delete from mainspring.run r using locked l where r.id = l.id
+  delete from mainspring.run r using facts f where r.id = f.run_id
   returning r.*),
 kept_runs as (
   insert into mainspring.run_history (id, created_at, due_at, started_at, finished_at, tenant_id,
@@ -48,12 +51,45 @@ kept_runs as (
       when f.failed > 0 or (f.cancelled > 0 and f.stop = 'deadline') then 'failed'
       when f.cancelled > 0 then 'cancelled'
       else 'succeeded' end)::mainspring.run_state),
-    coalesce(r.stop, f.stop), f.tasks, f.failed, r.created_by, r.rerun_of, r.parameters
+    case when r.open_tasks is null then f.stop else r.stop end, f.tasks, f.failed, r.created_by,
+    r.rerun_of, r.parameters
   from runs r join facts f on f.run_id = r.id)
 select (select max(id) from slice) as last, (select count(*) from slice)::int as seen,
-  (select count(*) from locked)::int as moved,
-  (select min(id) from slice where id not in (select id from locked)) as first_left,
+  (select count(*) from facts)::int as moved,
+  (select min(id) from slice where id not in (select run_id from facts)) as first_left,
   (select bool_or(created_at >= $3) from slice) as recent;
+
+-- name: bring_back_run
+-- A run leaves history again, with all its tasks, for a rerun. Who comes second, be it another rerun
+-- or retention, waits for the first and then finds nothing.  $1 run
+with run as (
+  delete from mainspring.run_history where id = $1
+  returning *),
+gone as (
+  delete from mainspring.task_history t using run r
+  where t.id >= r.id and t.id < r.id + r.tasks
+  returning t.*),
+tasks as (
+  insert into mainspring.task (id, run_id, due_at, started_at, finished_at, tenant_id, version_id,
+    node, index, lane, term, unmet, worker_id, state, stop, priority, attempt, lost, generation,
+    result)
+  select id, run_id, due_at, started_at, finished_at, tenant_id, version_id, node, index, lane, term,
+    0, worker_id, state, stop, priority, attempt, lost, generation, result
+  from gone)
+insert into mainspring.run (id, created_at, due_at, tenant_id, dag_id, version_id, snapshot_id,
+  trigger, created_by, rerun_of, parameters, open_tasks, failed_tasks, cancelled_tasks, state, stop,
+  finished_at)
+select r.id, r.created_at, r.due_at, r.tenant_id, r.dag_id, r.version_id, r.snapshot_id, r.trigger,
+  r.created_by, r.rerun_of, r.parameters, many.open, many.failed, many.cancelled, many.state,
+  many.stop, many.finished_at
+from run r
+left join lateral (
+  -- Progress, which runs of one task do not have.
+  select 0 as open, r.failed_tasks as failed,
+    (select count(*)::int from gone where state = 'cancelled') as cancelled,
+    r.state, r.stop, r.finished_at
+  where r.tasks > 1) many on true
+returning id;
 
 -- name: read_ids
 -- How far ids were handed out, and how far periods reach.
@@ -79,9 +115,11 @@ delete from mainspring.period where first_id = $1;
 
 -- name: forget_runs
 -- Some finished runs that are too old, where they do not fill a period; with all that is theirs.
+-- One that a rerun is about to bring back is left alone: it takes its payloads and attempts along.
 -- $1 finished before  $2 limit
 with old as materialized (
-  select id, tasks from mainspring.run_history where finished_at < $1 order by finished_at limit $2),
+  select id, tasks from mainspring.run_history where finished_at < $1 order by finished_at limit $2
+  for update skip locked),
 runs as (delete from mainspring.run_history r using old o where r.id = o.id),
 tasks as (
   delete from mainspring.task_history t using old o

@@ -18,6 +18,13 @@ from mainspring.attempt a join mainspring.task_view t on t.id = a.task_id
 where a.term > t.term
   or (a.term = t.term and t.finished_at is null);
 
+-- name: L2_a_later_generation_has_the_higher_terms
+select a.task_id, a.term, a.generation
+from mainspring.attempt a join mainspring.task_view t on t.id = a.task_id
+where a.generation > t.generation
+  or exists (select 1 from mainspring.attempt b
+    where b.task_id = a.task_id and b.term > a.term and b.generation < a.generation);
+
 -- name: N1_a_queue_row_stands_for_one_ready_task
 select q.task_id, q.term
 from mainspring.ready q left join mainspring.task t on t.id = q.task_id
@@ -44,6 +51,18 @@ select t.id
 from mainspring.task t
 where t.state = 'waiting' and t.unmet = 0 and not exists (select 1 from mainspring.timer m
   where m.kind = 'start' and m.subject = t.run_id);
+
+-- name: N1_every_open_run_with_a_time_limit_has_its_deadline
+-- Counted from its start or its last rerun; one that has passed has left a note on what is open.
+select r.id
+from mainspring.run r join mainspring.version v on v.id = r.version_id
+where v.timeout_seconds is not null
+  and exists (select 1 from mainspring.task t
+    where t.id >= r.id and t.id < r.id + v.tasks and t.finished_at is null and t.stop is null)
+  and not exists (select 1 from mainspring.timer m
+    where m.kind = 'deadline' and m.subject = r.id and m.term = (
+      select sum(t.generation - 1) from mainspring.task t
+      where t.id >= r.id and t.id < r.id + v.tasks));
 
 -- name: N1_every_run_has_all_its_tasks
 select r.id
@@ -150,13 +169,14 @@ select t.id, t.attempt
 from mainspring.task t
 where t.attempt > 1 and t.attempt - 1 > (
   select count(*) from mainspring.attempt a
-  where a.task_id = t.id and a.state in ('failed', 'timed_out'));
+  where a.task_id = t.id and a.generation = t.generation and a.state in ('failed', 'timed_out'));
 
 -- name: T2_lost_attempts_are_counted
 select t.id, t.lost
 from mainspring.task t
-where t.lost <> (select count(*) from mainspring.attempt a where a.task_id = t.id and a.state = 'lost')
-  and t.lost > 0;
+where t.lost > 0 and t.lost <> (
+  select count(*) from mainspring.attempt a
+  where a.task_id = t.id and a.generation = t.generation and a.state = 'lost');
 
 -- name: T2_every_failed_task_is_a_problem_and_nothing_else_is
 select coalesce(t.id, p.task_id) as id

@@ -122,7 +122,7 @@ limit $4;
 
 -- name: page_attempts
 -- Those that ended in any way but plain success.  $1 run  $2 how many tasks it has  $3 limit
-select a.task_id, a.term, a.attempt, a.state::text as state, a.started_at, a.finished_at,
+select a.task_id, a.term, a.generation, a.attempt, a.state::text as state, a.started_at, a.finished_at,
   w.name as worker, a.error
 from mainspring.attempt a
 left join mainspring.worker w on w.id = a.worker_id
@@ -132,7 +132,7 @@ limit $3;
 
 -- name: last_attempts
 -- The newest of each task.  $1 task ids
-select a.task_id, a.term, a.attempt, a.state::text as state, a.started_at, a.finished_at,
+select a.task_id, a.term, a.generation, a.attempt, a.state::text as state, a.started_at, a.finished_at,
   w.name as worker, a.error
 from unnest($1::bigint[]) as u (id)
 join lateral (
@@ -142,7 +142,7 @@ left join mainspring.worker w on w.id = a.worker_id;
 -- name: page_problems
 -- What failed for good in a run, with the attempt that tells why.
 -- $1 run  $2 how many tasks it has  $3 limit
-select a.task_id, a.term, a.attempt, a.state::text as state, a.started_at, a.finished_at,
+select a.task_id, a.term, a.generation, a.attempt, a.state::text as state, a.started_at, a.finished_at,
   w.name as worker, a.error
 from mainspring.problem p
 join mainspring.attempt a on a.task_id = p.task_id and a.term = p.term

@@ -1,4 +1,4 @@
--- Runs come in through one door.
+-- Runs come in through one door, are stopped, and are opened again.
 
 -- name: reserve_ids
 -- $1 how many blocks of 100. Sequences are never rolled back, so a block has one owner for ever.
@@ -89,7 +89,8 @@ union all
 select id from mainspring.run_history where id = any($1::bigint[]);
 
 -- name: lock_runs
--- The first of the three statements of a stop: in id order, before any task.  $1 run ids
+-- The first of the three statements of a stop: in id order, before any task. Reruns and deadlines
+-- begin with it, too.  $1 run ids
 select id from mainspring.run where id = any($1::bigint[]) order by id for update;
 
 -- name: lock_tasks
@@ -149,3 +150,100 @@ progress as (
   returning r.id)
 select (select count(*) from closed) as closed, (select count(*) from noted) as noted,
   (select count(*) from progress) as runs;
+
+-- name: overdue_runs
+-- Of deadlines that passed, those that still stand, asked under the locks of their runs: a rerun
+-- gives its run a new one, and a deadline's term says how often tasks of the run had been opened
+-- again when it was set.  $1 run ids  $2 terms
+select r.id
+from unnest($1::bigint[], $2::int[]) as u (id, term)
+join mainspring.run r on r.id = u.id
+join mainspring.version v on v.id = r.version_id
+where u.term = (
+  select sum(t.generation - 1) from mainspring.task t where t.id >= r.id and t.id < r.id + v.tasks)
+order by r.id;
+
+-- name: read_standing
+-- How all tasks of a run stand, open or in history, and what comes before each.  $1 run
+select t.node, t.name, t.lane, t.state, t.generation, r.stop is not null as stopped,
+  array(
+    select e.before from mainspring.edge e where e.after = t.node and e.version_id = t.version_id
+    order by e.before) as before
+from (
+  select id, version_id, stop from mainspring.run where id = $1
+  union all
+  select id, version_id, stop from mainspring.run_history where id = $1) r
+join mainspring.version v on v.id = r.version_id
+join lateral (
+  -- `offset 0` keeps the view a lookup by id.
+  select * from mainspring.task_view t where t.id >= r.id and t.id < r.id + v.tasks offset 0) t on true
+order by t.node;
+
+-- name: lock_standing
+-- The same of a run that is locked, with its tasks locked in id order: each as it is now, and not
+-- as it was when we began to wait for it.  $1 run
+select t.node, n.name, t.lane, t.state::text as state, t.generation, r.stop is not null as stopped,
+  array(
+    select e.before from mainspring.edge e where e.after = t.node and e.version_id = t.version_id
+    order by e.before) as before
+from mainspring.run r
+join mainspring.version v on v.id = r.version_id
+cross join lateral (
+  select * from mainspring.task t
+  where t.id >= r.id and t.id < r.id + v.tasks
+  order by t.id for update) t
+join mainspring.node n on n.version_id = t.version_id and n.number = t.node
+where r.id = $1
+order by t.node;
+
+-- name: reopen_tasks
+-- Closed tasks wait again, as if new, under the next term and generation; to be asked under the
+-- locks above, and followed by `ready_tasks`. What they did before stays in `attempt`: the plain
+-- success that only the task's own row has told is written down there.
+-- $1 run  $2 task ids  $3 how many tasks before each are opened, too  $4 now
+with clock as materialized (select coalesce($4::timestamptz, clock_timestamp()) as now),
+closed as materialized (
+  select * from mainspring.task where id = any($2::bigint[]) and finished_at is not null),
+told as (
+  insert into mainspring.attempt (task_id, term, attempt, generation, worker_id, state, started_at,
+    finished_at)
+  select id, term, attempt, generation, worker_id, 'succeeded', started_at, finished_at
+  from closed where state = 'succeeded'),
+opened as (
+  update mainspring.task t
+  set state = 'waiting', term = t.term + 1, generation = t.generation + 1, attempt = 1, lost = 0,
+    unmet = u.unmet, due_at = (select now from clock), position = null, started_at = null,
+    finished_at = null, worker_id = null, stop = null, result = null
+  from unnest($2::bigint[], $3::int[]) as u (id, unmet)
+  where t.id = u.id and t.finished_at is not null),
+results as (
+  delete from mainspring.payload where owner_id = any($2::bigint[]) and kind = 'result'),
+problems as (
+  delete from mainspring.problem where task_id = any($2::bigint[])),
+limited as (
+  insert into mainspring.timer (kind, due_at, subject, term)
+  select 'deadline', clock.now + v.timeout_seconds * interval '1 second', r.id, (
+      select sum(t.generation - 1) from mainspring.task t
+      where t.id >= r.id and t.id < r.id + v.tasks) + (select count(*) from closed)
+  from clock, mainspring.run r join mainspring.version v on v.id = r.version_id
+  where r.id = $1 and v.timeout_seconds is not null)
+update mainspring.run r
+set state = 'running', stop = null, finished_at = null,
+  open_tasks = r.open_tasks + y.closed,
+  failed_tasks = r.failed_tasks - y.failed,
+  cancelled_tasks = r.cancelled_tasks - y.cancelled
+from (
+  select count(*)::int as closed,
+    (count(*) filter (where state in ('failed', 'upstream_failed')))::int as failed,
+    (count(*) filter (where state = 'cancelled'))::int as cancelled
+  from closed) as y
+where r.id = $1 and r.open_tasks is not null;
+
+-- name: ready_tasks
+-- The second move of those that wait for nothing: into their queues.  $1 task ids
+with readied as (
+  update mainspring.task t set state = 'ready', position = nextval('mainspring.position')
+  where t.id = any($1::bigint[]) and t.state = 'waiting' and t.unmet = 0
+  returning t.id, t.lane, t.priority, t.position, t.term)
+insert into mainspring.ready (lane, priority, position, task_id, term)
+select lane, priority, position, id, term from readied;

@@ -336,3 +336,8 @@ async def echo_async(value: str) -> str:
 @task(executor="thread")
 def noop_in_thread() -> None:
     pass
+
+
+@task
+def nap_process(seconds: float) -> None:
+    time.sleep(seconds)

@@ -1,0 +1,102 @@
+"""`mainspring run rerun`: run again what failed, or more, in the same run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mainspring.cli.errors import DONE, INTERRUPTED
+from mainspring.cli.options import home_option, json_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mainspring.client import Client
+    from mainspring.store.reading import RunLine
+
+
+@click.command()
+@click.argument("run")
+@click.option(
+    "--from",
+    "tasks",
+    multiple=True,
+    metavar="TASK",
+    help="This task and all that comes after it; may be repeated.",
+)
+@click.option("--all", "everything", is_flag=True, help="All tasks, also those that succeeded.")
+@click.option("--wait", is_flag=True, help="Follow the run; exit 0 only if it succeeded.")
+@json_option
+@home_option
+def rerun(
+    run: str,
+    tasks: tuple[str, ...],
+    everything: bool,
+    wait: bool,
+    as_json: bool,
+    home: Path | None,
+) -> int:
+    """Run again what failed or was cancelled in a run, and what comes after it.
+
+    It stays the same run, with its parameters, its version and its code; what succeeded is kept.
+    """
+    from mainspring.cli.session import with_client
+
+    if tasks and everything:
+        raise click.UsageError("give `--from` or `--all`, not both")
+    reopened: list[int] = []
+    try:
+        return with_client(home, _rerun, run, tasks, everything, wait, as_json, reopened)
+    except KeyboardInterrupt:
+        if reopened:
+            click.echo(f"\nrun {reopened[0]} goes on", err=True)
+            click.echo(f"hint: `mainspring run cancel {reopened[0]}` would stop it", err=True)
+        return INTERRUPTED
+
+
+async def _rerun(
+    client: Client,
+    reference: str,
+    tasks: Sequence[str],
+    everything: bool,
+    wait: bool,
+    as_json: bool,
+    reopened: list[int],
+) -> int:
+    """`reopened` tells the caller the run's id once it runs again, also if this is interrupted."""
+    from mainspring.cli import shapes
+    from mainspring.cli.given import given_run
+    from mainspring.cli.output import print_json
+    from mainspring.cli.watch import follow_run
+    from mainspring.store.reading import read_run
+
+    run_id = await given_run(client, reference)
+    names = await client.rerun(run_id, tasks=tasks or None, all=everything)
+    reopened.append(run_id)
+    run = await client.ask(read_run, run_id)
+    if not as_json:
+        _print(run, names, wait)
+    elif not wait:
+        print_json({**shapes.run_line(run), "reopened": names})
+    return await follow_run(client, run, as_json) if wait else DONE
+
+
+def _print(run: RunLine, names: Sequence[str], wait: bool) -> None:
+    from mainspring.cli.output import console, faint
+    from mainspring.cli.words import counted, safe
+    from mainspring.domain.names import listed
+
+    out = console()
+    if len(names) == run.tasks:
+        out.print(f"run {run.id} of {safe(run.dag)} runs again, from the beginning")
+    else:
+        kept = run.tasks - len(names)
+        stays = "stays as it is" if kept == 1 else "stay as they are"
+        out.print(
+            f"run {run.id} of {safe(run.dag)} runs again: {listed(names)};"
+            f" {counted(kept, 'other task')} {stays}"
+        )
+    if not wait:
+        out.print(faint(f"follow it: mainspring run watch {run.id}"))
