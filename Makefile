@@ -34,14 +34,18 @@ bench-check: install ## Measure briefly and compare with bench/baseline.json
 ##@ Change it
 
 .PHONY: test
-test: install ## Run the tests (WORKERS=2, ARGS="-k lease")
+test: install ## Run the tests but those of tests/fault (WORKERS=2, ARGS="-k lease")
 	@$(SAY) "pytest, $(WORKERS) at a time"
-	@$(BIN)/pytest -n $(WORKERS) $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --ignore tests/fault $(ARGS)
 
 .PHONY: fault
-fault: install ## Run the fault tests only: kills, cut connections, clock steps
-	@$(SAY) "pytest -m fault"
-	@$(BIN)/pytest -m fault $(ARGS)
+fault: install ## Try to break every promise: storms, races, crash points, the bug museum
+	@$(SAY) "pytest tests/fault"
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/fault $(ARGS)
+
+.PHONY: storm
+storm: install ## Storms and races with random seeds (ARGS="--minutes 20")
+	@exec $(BIN)/python -m tests.fault $(ARGS)
 
 .PHONY: check
 check: check-format check-lint check-types check-imports check-generated ## Format, lint, types, layers, generated files

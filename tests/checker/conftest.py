@@ -1,0 +1,449 @@
+"""A small piece of real life, played once through the real store, with the logs that go with it.
+
+The checker's own modules import nothing of Mainspring; this file and the tests beside it do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar
+from uuid import uuid4
+
+import pytest
+
+from mainspring.domain.lanes import SlotKind
+from mainspring.domain.outcomes import Cancelled, Error, HandedBack, Lost, Outcome, Succeeded
+from mainspring.domain.specs import DagSpec, RetrySpec, TaskSpec
+from mainspring.store.attempts import (
+    Claimed,
+    Completed,
+    complete_attempts,
+    drop_claims,
+    end_worker,
+    register_worker,
+    renew_lease,
+)
+from mainspring.store.connection import Connection, connect
+from mainspring.store.dags import register_dag
+from mainspring.store.duties import renew_shard, take_shard, wake_backoff
+from mainspring.store.history import archive_runs
+from mainspring.store.ids import Ids
+from mainspring.store.runs import NewRun, create_runs, reopen_run, stop_runs
+from tests.checker.case import Case, read_case
+from tests.checker.evidence import CLIENT, FAULTS, Answered, Asked, Fault, Log, now
+from tests.checker.journal import install_journal
+from tests.checker.promises import PROMISES
+from tests.checker.sinks import fenced, raw
+from tests.conftest import Server
+from tests.support.factory import DEFAULT_LANE, BareWorker, dag_of, failure
+from tests.support.invariants import violations
+
+_T = TypeVar("_T")
+
+PATIENT = RetrySpec(attempts=3, first_seconds=0.0)
+DIAMOND = dag_of([(0, 1), (0, 2), (1, 3), (2, 3)], tasks=4, name="diamond", retry=PATIENT)
+ONE = dag_of(name="one")
+URGENT, CALM = (
+    DagSpec(
+        name=name,
+        tasks=(TaskSpec(name="t0", entry="sample:task", kind=SlotKind.ASYNC, priority=priority),),
+    )
+    for name, priority in (("urgent", 9), ("calm", 1))
+)
+
+
+class Player(BareWorker):
+    """A worker whose tasks tell the sinks what they do."""
+
+    name = ""
+    pid = 0
+    folder = Path()
+
+    async def take(self) -> Claimed:
+        """One task, the next."""
+        [claimed] = await self.claim(1)
+        return claimed
+
+    def token(self, claimed: Claimed) -> int:
+        return (claimed.epoch << 32) + claimed.term
+
+    def tell(self, claimed: Claimed, phase: Literal["begin", "end"]) -> None:
+        raw(
+            self.folder,
+            phase,
+            run=claimed.run_id,
+            task=f"t{claimed.node}",
+            attempt=claimed.attempt,
+            generation=claimed.generation,
+            token=self.token(claimed),
+            key=f"{claimed.run_id}/t{claimed.node}/{claimed.generation}",
+            kind="async",
+        )
+
+    def write_fenced(self, claimed: Claimed) -> bool:
+        return fenced(
+            self.folder,
+            key=f"{claimed.run_id}/t{claimed.node}/{claimed.generation}",
+            token=self.token(claimed),
+            run=claimed.run_id,
+            task=f"t{claimed.node}",
+        )
+
+    async def work(
+        self,
+        claimed: Claimed,
+        outcome: Outcome | None = None,
+        *,
+        spec: DagSpec = ONE,
+        grant: Mapping[int, int] | None = None,
+    ) -> Completed:
+        self.tell(claimed, "begin")
+        self.tell(claimed, "end")
+        return await self.report(claimed, outcome, spec=spec, grant=grant)
+
+    async def report(
+        self,
+        claimed: Claimed,
+        outcome: Outcome | None = None,
+        *,
+        spec: DagSpec = ONE,
+        grant: Mapping[int, int] | None = None,
+    ) -> Completed:
+        self.spec = spec
+        others = await self.connection.fetchval(
+            "select count(*) from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)"
+            " join mainspring.task t on t.id = k.id and t.term = k.term and t.state = 'ready'"
+            " where c.id = $1 and t.id <> $2",
+            claimed.claim_id,
+            claimed.task_id,
+        )
+        return await complete_attempts(
+            self.connection,
+            self.id,
+            [self.completion(claimed, outcome or Succeeded())],
+            emptied=() if others else [claimed.claim_id],
+            grant_claim=uuid4(),
+            grant_slots=grant,
+        )
+
+
+class Scene:
+    """Plays parts through the store, and keeps the logs that a harness would."""
+
+    def __init__(self, connection: Connection, folder: Path) -> None:
+        self.connection = connection
+        self.folder = folder
+        self._client = Log(folder / CLIENT)
+        self._faults = Log(folder / FAULTS)
+        self._ids = Ids()
+        self._asked = 0
+
+    def close(self) -> None:
+        self._client.close()
+        self._faults.close()
+
+    def ask(
+        self,
+        what: Literal["trigger", "cancel", "rerun"],
+        answer: Literal["ok", "failed", "unknown"],
+        *,
+        dag: str = "",
+        key: str | None = None,
+        run: int | None = None,
+        made: int | None = None,
+    ) -> None:
+        self._asked += 1
+        self._client.write(Asked(self._asked, now(), what, dag, key, run))
+        self._client.write(Answered(self._asked, now(), answer, made))
+
+    async def trigger(
+        self,
+        spec: DagSpec,
+        *,
+        answer: Literal["ok", "unknown"] = "ok",
+        key: str | None = None,
+    ) -> int:
+        self._asked += 1
+        number = self._asked
+        self._client.write(Asked(number, now(), "trigger", spec.name, key))
+        dag = await register_dag(self.connection, spec, "snapshot")
+        id_ = await self._ids.take(self.connection, len(spec.tasks))
+        run = NewRun(id_, dag.version_id, dag.snapshot_id, key=key)
+        [run_id] = (await create_runs(self.connection, [run])).ids
+        told = run_id if answer == "ok" else None
+        self._client.write(Answered(number, now(), answer, told))
+        return run_id
+
+    async def join(self, name: str, pid: int, *, slots: int = 4, lease: float = 15.0) -> Player:
+        worker_id = await register_worker(
+            self.connection,
+            uuid4(),
+            name=name,
+            host="here",
+            pid=pid,
+            queues=["default"],
+            slots={SlotKind.ASYNC: slots},
+            lease_seconds=lease,
+        )
+        player = Player(self.connection, worker_id, ONE)
+        player.name, player.pid, player.folder = name, pid, self.folder
+        await renew_lease(
+            self.connection, worker_id, [], draining=False, claims_known_after=timedelta(seconds=5)
+        )
+        return player
+
+    def fault(self, kind: str, victim: Player, *, seconds: float = 0.0) -> None:
+        """From now on, for so long; the log does not say when it was written."""
+        target = victim.name.replace("-", " ")
+        self._faults.write(Fault(now(), now() + seconds, kind, target, victim.pid))
+
+    async def reap(self, victim: Player, claims: Sequence[Claimed]) -> None:
+        """As the engine does it: the attempts are lost in the name of their holder."""
+        async with self.connection.transaction():
+            lost = Lost(Error("WorkerLost", "the worker was not heard of again"))
+            await complete_attempts(
+                self.connection, victim.id, [victim.completion(item, lost) for item in claims]
+            )
+            await drop_claims(self.connection, victim.id, None)
+            await end_worker(self.connection, victim.id, "reaped")
+
+    async def archive(self) -> None:
+        async with self.connection.transaction():
+            tomorrow = datetime.now(UTC) + timedelta(days=1)
+            await archive_runs(self.connection, 0, 1000, tomorrow)
+
+
+async def play(scene: Scene) -> None:
+    """Everything that a promise is about happens once, and nothing goes wrong."""
+    connection = scene.connection
+    engine = uuid4()
+    term = await take_shard(connection, 0, engine, "engine-1", 0)
+    assert term is not None
+    assert await renew_shard(connection, 0, engine, term)
+    worker = await scene.join("worker-1", 1001)
+    await _retry_and_grant(scene, worker)
+    await _lose_answers(scene, worker)
+    await _choose(scene, worker)
+    await _freeze(scene, worker)
+    await _kill(scene, worker)
+    await _hand_back(scene, worker)
+    await _stop(scene, worker)
+    await _rerun(scene, worker)
+
+
+async def _retry_and_grant(scene: Scene, worker: Player) -> None:
+    """A diamond: one side fails once and rests, and the join is granted."""
+    await scene.trigger(DIAMOND, key="wish")
+    await scene.trigger(DIAMOND, key="wish")
+    first = await worker.take()
+    sides = (await worker.work(first, spec=DIAMOND, grant={DEFAULT_LANE: 2})).grants
+    assert len(sides) == 2
+    await worker.work(sides[0], spec=DIAMOND)
+    await worker.work(sides[1], failure(), spec=DIAMOND)
+    assert (await wake_backoff(scene.connection, None, 10)).due == 1
+    again = await worker.take()
+    [join] = (await worker.work(again, spec=DIAMOND, grant={DEFAULT_LANE: 1})).grants
+    await worker.work(join, spec=DIAMOND)
+
+
+async def _lose_answers(scene: Scene, worker: Player) -> None:
+    """Two requests without an answer: one made its run, the other did not."""
+    await scene.trigger(ONE, answer="unknown")
+    scene.ask("trigger", "unknown", dag="one")
+    await worker.work(await worker.take())
+
+
+async def _choose(scene: Scene, worker: Player) -> None:
+    for spec in (CALM, URGENT, CALM):
+        await scene.trigger(spec)
+    for _ in range(3):
+        await worker.work(await worker.take())
+
+
+async def _freeze(scene: Scene, worker: Player) -> None:
+    """A worker stands still, is reaped, and wakes up too late."""
+    frozen = await scene.join("worker-2", 1002, lease=0.0001)
+    await scene.trigger(ONE)
+    held = await frozen.take()
+    frozen.tell(held, "begin")
+    assert frozen.write_fenced(held)
+    scene.fault("freeze", frozen, seconds=60)
+    await scene.reap(frozen, [held])
+    taken = await worker.take()
+    worker.tell(taken, "begin")
+    assert worker.write_fenced(taken)
+    assert not frozen.write_fenced(held)
+    refused = (await frozen.report(held)).refused
+    assert refused == {(held.task_id, held.term): "superseded"}
+    worker.tell(taken, "end")
+    await worker.report(taken)
+
+
+async def _kill(scene: Scene, worker: Player) -> None:
+    killed = await scene.join("worker-3", 1003)
+    await scene.trigger(ONE)
+    held = await killed.take()
+    killed.tell(held, "begin")
+    scene.fault("kill", killed)
+    await scene.reap(killed, [held])
+    await worker.work(await worker.take())
+
+
+async def _hand_back(scene: Scene, worker: Player) -> None:
+    await scene.trigger(ONE)
+    await worker.report(await worker.take(), HandedBack("not now"))
+    await worker.work(await worker.take())
+
+
+async def _stop(scene: Scene, worker: Player) -> None:
+    """One is claimed and gets a note, the other waits in its queue and is closed."""
+    running = await scene.trigger(ONE)
+    claimed = await worker.take()
+    queued = await scene.trigger(DIAMOND)
+    for run in (running, queued):
+        await stop_runs(scene.connection, [run], "cancel")
+        scene.ask("cancel", "ok", run=run)
+    await worker.work(claimed, Cancelled("by request"))
+
+
+async def _rerun(scene: Scene, worker: Player) -> None:
+    """Of two failed runs one is in history when it is opened again, and so is a diamond that
+    succeeded, of which one side runs again.
+    """
+    failed = await scene.trigger(ONE)
+    await worker.work(await worker.take(), failure())
+    diamond = await scene.trigger(DIAMOND)
+    while claimed := await worker.claim():
+        for item in claimed:
+            await worker.work(item, spec=DIAMOND)
+    await scene.archive()
+    for run, node in ((failed, 0), (diamond, 1)):
+        await reopen_run(scene.connection, run, {node: 1})
+        scene.ask("rerun", "ok", run=run)
+    while claimed := await worker.claim():
+        for item in claimed:
+            await worker.work(item, spec=DIAMOND if item.many else ONE)
+
+
+# --- fixtures -----------------------------------------------------------------------------------
+
+
+class Played(NamedTuple):
+    """The piece after its end."""
+
+    url: str
+    folder: Path
+
+
+class Surgery:
+    """Works on the tables of the piece, as nobody may, in a transaction that never happens.
+
+    Each step is a transaction of its own as far as the journal knows.
+    """
+
+    def __init__(self, played: Played, connection: Connection, folder: Path) -> None:
+        self.played = played
+        self.connection = connection
+        self.scene = Scene(connection, folder)
+        self._steps = 0
+
+    async def begin(self) -> None:
+        """No guard stands in the way."""
+        await self.sql(
+            "alter table mainspring.task disable trigger task_moves",
+            "alter table mainspring.task disable trigger task_terms",
+            "alter table mainspring.run disable trigger run_moves",
+        )
+        worker_id = await self.connection.fetchval("select worker_id from mainspring.lease")
+        self.worker = Player(self.connection, worker_id, ONE)
+        self.worker.name, self.worker.pid = "worker-1", 1001
+        self.worker.folder = self.scene.folder
+
+    async def sql(self, *steps: str) -> None:
+        for step in steps:
+            await self.does(self.connection.execute(step))
+
+    async def does(self, action: Awaitable[_T]) -> _T:
+        result = await action
+        self._steps += 1
+        await self.connection.execute(
+            "update checker.move set transaction ="
+            " (pg_current_xact_id()::text::bigint + $1::bigint)::text::xid8"
+            " where transaction = pg_current_xact_id()",
+            self._steps,
+        )
+        return result
+
+    async def hold(self, spec: DagSpec = ONE) -> Claimed:
+        """A task in the hands of the worker."""
+        await self.does(self.scene.trigger(spec))
+        return await self.does(self.worker.take())
+
+    async def case(self) -> Case:
+        return await read_case(self.played.folder, self.connection)
+
+    async def finds(self, promise: str, *words: str) -> None:
+        """The checker sees it, and says what and of which task or run."""
+        assert_found(await self.case(), promise, *words)
+
+
+def assert_found(case: Case, promise: str, *words: str) -> None:
+    finding = PROMISES[promise](case)
+    assert any(all(word in said for word in words) for said in finding.violations), finding
+
+
+@pytest.fixture(scope="session")
+def played(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+    folder = tmp_path_factory.mktemp("evidence")
+
+    async def prepare() -> str:
+        name = await server.create()
+        connection = await connect(server.url(name), name="play")
+        await install_journal(connection)
+        scene = Scene(connection, folder)
+        await play(scene)
+        scene.close()
+        broken = await violations(connection)
+        await connection.close()
+        assert not broken, broken
+        return name
+
+    name = asyncio.run(prepare())
+    yield Played(server.url(name), folder)
+    asyncio.run(server.drop(name))
+
+
+@pytest.fixture
+async def surgery(played: Played, tmp_path: Path) -> AsyncIterator[Surgery]:
+    connection = await connect(played.url, name="surgery")
+    transaction = connection.transaction()
+    await transaction.start()
+    surgery = Surgery(played, connection, tmp_path)
+    try:
+        await surgery.begin()
+        yield surgery
+    finally:
+        surgery.scene.close()
+        await transaction.rollback()
+        await connection.close()
+
+
+@pytest.fixture
+async def case(played: Played) -> Case:
+    """The evidence as it is; logs may be doctored in place."""
+    connection = await connect(played.url, name="read")
+    case = await read_case(played.folder, connection)
+    await connection.close()
+    return case
+
+
+@pytest.fixture
+async def scene(connection: Connection, tmp_path: Path) -> AsyncIterator[Scene]:
+    """A stage of one's own."""
+    await install_journal(connection)
+    scene = Scene(connection, tmp_path)
+    yield scene
+    scene.close()

@@ -1,0 +1,39 @@
+"""One function for each promise: it takes a case and says what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.checker.case import Case
+from tests.checker.finding import Finding
+from tests.checker.promises import (
+    attempts,
+    graphs,
+    holding,
+    moves,
+    net,
+    priority,
+    slots,
+    stops,
+    submissions,
+    trust,
+    verdicts,
+)
+
+PROMISES: dict[str, Callable[[Case], Finding]] = {
+    "L1": holding.one_holder,
+    "L2": holding.terms_rise,
+    "L3": holding.only_the_holder_acts,
+    "L4": trust.nobody_living_is_reaped,
+    "L5": trust.who_cannot_renew_stands_still,
+    "T1": moves.only_legal_moves,
+    "T2": attempts.no_more_than_the_policy,
+    "T3": stops.what_was_stopped_starts_nothing,
+    "D1": graphs.only_after_all_parents,
+    "D3": verdicts.a_function_of_its_tasks,
+    "N1": submissions.nothing_is_lost,
+    "N2": submissions.nothing_is_invented,
+    "P1": priority.the_urgent_come_first,
+    "C1": slots.never_more_than_slots,
+    "X1": net.nothing_had_to_be_mended,
+}

@@ -1,0 +1,250 @@
+"""Rows of the database under test, as far as promises are about them, in journal and tables.
+
+Written down from the schema by hand. Columns that no promise needs are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from datetime import datetime
+
+import msgspec
+
+OPEN = frozenset({"waiting", "ready", "backoff", "parked"})
+"""Stored states of a task that is not over."""
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One row at one moment."""
+
+    @property
+    def key(self) -> Hashable:
+        raise NotImplementedError
+
+
+class RunRow(Row, frozen=True, gc=False):
+    id: int
+    created_at: datetime
+    due_at: datetime
+    dag_id: int
+    version_id: int
+    snapshot_id: int
+    trigger: str
+    open_tasks: int | None = None
+    failed_tasks: int | None = None
+    cancelled_tasks: int | None = None
+    state: str | None = None
+    """Null for a run of one task: its task tells."""
+    stop: str | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def key(self) -> int:
+        return self.id
+
+
+class TaskRow(Row, frozen=True, gc=False):
+    id: int
+    run_id: int
+    due_at: datetime
+    version_id: int
+    node: int
+    lane: int
+    term: int
+    unmet: int
+    state: str
+    priority: int
+    attempt: int
+    lost: int
+    generation: int
+    position: int | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    worker_id: int | None = None
+    stop: str | None = None
+
+    @property
+    def key(self) -> int:
+        return self.id
+
+    @property
+    def open(self) -> bool:
+        return self.state in OPEN
+
+
+class ReadyRow(Row, frozen=True, gc=False):
+    position: int
+    task_id: int
+    lane: int
+    term: int
+    priority: int
+
+    @property
+    def key(self) -> int:
+        return self.position
+
+
+class ClaimRow(Row, frozen=True, gc=False):
+    id: str
+    worker_id: int
+    claimed_at: datetime
+    task_ids: list[int]
+    terms: list[int]
+
+    @property
+    def key(self) -> str:
+        return self.id
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        return list(zip(self.task_ids, self.terms, strict=True))
+
+
+class LeaseRow(Row, frozen=True, gc=False):
+    worker_id: int
+    beat: int
+    renewed_at: datetime
+    seconds: float
+    draining: bool
+
+    @property
+    def key(self) -> int:
+        return self.worker_id
+
+
+class WorkerRow(Row, frozen=True, gc=False):
+    id: int
+    incarnation: str
+    name: str
+    pid: int
+    queues: list[str]
+    slots: str
+    """JSON: how many of each kind."""
+    started_at: datetime
+    ended_at: datetime | None = None
+    ending: str | None = None
+
+    @property
+    def key(self) -> int:
+        return self.id
+
+    def slots_of(self, kind: str) -> int:
+        return msgspec.json.decode(self.slots, type=dict[str, int]).get(kind, 0)
+
+
+class TimerRow(Row, frozen=True, gc=False):
+    kind: str
+    due_at: datetime
+    subject: int
+    term: int
+
+    @property
+    def key(self) -> Hashable:
+        return self.kind, self.due_at, self.subject, self.term
+
+
+class AttemptRow(Row, frozen=True, gc=False):
+    task_id: int
+    term: int
+    attempt: int
+    generation: int
+    state: str
+    finished_at: datetime
+    worker_id: int | None = None
+    started_at: datetime | None = None
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.task_id, self.term
+
+
+class ProblemRow(Row, frozen=True, gc=False):
+    task_id: int
+    term: int
+
+    @property
+    def key(self) -> int:
+        return self.task_id
+
+
+class KeyRow(Row, frozen=True, gc=False):
+    """An idempotency key and the run that it stands for."""
+
+    tenant_id: int
+    name: str = msgspec.field(name="key")
+    run_id: int = 0
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return self.tenant_id, self.name
+
+
+class ShardRow(Row, frozen=True, gc=False):
+    number: int
+    term: int
+    beat: int
+    holder: str | None = None
+    holder_name: str | None = None
+
+    @property
+    def key(self) -> int:
+        return self.number
+
+
+class PastRunRow(Row, frozen=True, gc=False):
+    id: int
+    created_at: datetime
+    due_at: datetime
+    finished_at: datetime
+    dag_id: int
+    version_id: int
+    snapshot_id: int
+    trigger: str
+    state: str
+    tasks: int
+    stop: str | None = None
+
+    @property
+    def key(self) -> int:
+        return self.id
+
+
+class PastTaskRow(Row, frozen=True, gc=False):
+    id: int
+    run_id: int
+    due_at: datetime
+    version_id: int
+    node: int
+    lane: int
+    term: int
+    state: str
+    priority: int
+    attempt: int
+    lost: int
+    generation: int
+    finished_at: datetime
+    started_at: datetime | None = None
+    worker_id: int | None = None
+    stop: str | None = None
+
+    @property
+    def key(self) -> int:
+        return self.id
+
+
+ROWS: dict[str, type[Row]] = {
+    "run": RunRow,
+    "task": TaskRow,
+    "ready": ReadyRow,
+    "claim": ClaimRow,
+    "lease": LeaseRow,
+    "worker": WorkerRow,
+    "timer": TimerRow,
+    "attempt": AttemptRow,
+    "problem": ProblemRow,
+    "idempotency": KeyRow,
+    "shard": ShardRow,
+    "run_history": PastRunRow,
+    "task_history": PastTaskRow,
+}
+"""By the name of the table, all that the journal watches."""

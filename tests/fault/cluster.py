@@ -1,0 +1,388 @@
+"""A whole installation to be maltreated: PostgreSQL, engines and workers, each real.
+
+Every engine and worker is a process of its own with a proxy of its own, so that a fault of the
+network hits one of them. What dies is started again, as a supervisor would; a death that nobody
+ordered is remembered, since no process of ours may die of what happens around it. The one
+exception: a process that cannot reach its database when it starts says so and leaves.
+
+The database is private to the cluster and may be killed. It does not wait for the disk: what a
+killed process has written is in the kernel's hands, and the machine does not crash here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, Literal, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from mainspring import faults
+from mainspring.embedded import EmbeddedPostgres, destroy
+from mainspring.embedded.binaries import find_psql
+from mainspring.embedded.configuration import PRODUCT_DATABASE, PRODUCT_ROLE
+from mainspring.embedded.probe import socket_path
+from mainspring.store.connection import Connection, Line, fetch
+from mainspring.store.migrate import migrate
+from tests.checker.evidence import now
+from tests.fault import processes
+from tests.fault.proxy import FaultLog, Proxy
+
+_T = TypeVar("_T")
+
+Role = Literal["engine", "worker"]
+
+EVIDENCE = "MAINSPRING_EVIDENCE"
+"""The variable that tells tasks where to write what they did."""
+
+_ROOT = Path(__file__).parents[2]
+SLOTS = "async=30,thread=4,process=2,command=2"
+_RESTART_SECONDS = 0.3
+_TEND_SECONDS = 0.05
+_LEAVING_SECONDS = 150.0
+"""Three times what a worker itself allows for its drain: beyond that it hangs."""
+_OUT_OF_REACH = ('await connect(url, name="start")', "await check_schema(connection)")
+"""Lines of `app.py` that are in the traceback of a process which could not start."""
+
+
+def socket_of(url: str) -> Path:
+    """The socket of the embedded PostgreSQL at this address."""
+    return socket_path(Path(parse_qs(urlsplit(url).query)["host"][0]))
+
+
+class Death(msgspec.Struct, frozen=True):
+    """A process ended although nobody had told it to."""
+
+    member: str
+    at: float
+    status: int
+    words: str
+    """The end of its log."""
+
+
+class Member:
+    """An engine or a worker: whichever process plays it at the moment, and its proxy."""
+
+    def __init__(self, cluster: Cluster, role: Role, number: int) -> None:
+        self.role = role
+        self.name = f"{role} {number}"
+        self.proxy = Proxy(
+            cluster.socket,
+            cluster.faults,
+            name=self.name,
+            random=Random(f"{cluster.seed} proxy of {self.name}"),
+        )
+        self.starts = 0
+        self.tended = True
+        """Whether it is started again when it dies."""
+        self._cluster = cluster
+        self._number = number
+        self._process: subprocess.Popen[bytes] | None = None
+        self._died_at: float | None = None
+        self._told = False
+        self._log = cluster.logs / f"{role}-{number}.log"
+        self._log_from = 0
+
+    @property
+    def pid(self) -> int | None:
+        """Of its process, if that lives."""
+        if self._process is None or self._process.poll() is not None:
+            return None
+        return self._process.pid
+
+    @property
+    def hosts(self) -> dict[int, str]:
+        return {} if self.pid is None else processes.hosts_of(self.pid)
+
+    @property
+    def guard(self) -> int | None:
+        return None if self.pid is None else processes.guard_of(self.pid)
+
+    def start(self, fault: str | None = None) -> None:
+        """With a fault of `mainspring.faults`: what the process is to record, or where to die."""
+        options = []
+        if self.role == "worker":
+            options = ["--name", f"worker-{self._number}", "--slots", self._cluster.slots]
+        self._log.touch()
+        self._log_from = self._log.stat().st_size
+        self._told = fault is not None
+        self._died_at = None
+        self.starts += 1
+        environment = self._cluster.environment(self.proxy)
+        if fault is not None:
+            environment[faults.VARIABLE] = fault
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", *self._cluster.program, self.role, *options],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def signal(self, number: signal.Signals) -> int | None:
+        """Send it; the pid that got it. A death by it is then no surprise."""
+        pid = self.pid
+        if pid is not None:
+            self._told = self._told or number in (signal.SIGKILL, signal.SIGTERM)
+            processes.signal_if_there(pid, number)
+        return pid
+
+    def tend(self) -> Death | None:
+        """Start it again a moment after it died; its death, if that is new and was not ordered."""
+        if self._process is None or self._process.poll() is None:
+            return None
+        if self._died_at is not None:
+            if now() - self._died_at > _RESTART_SECONDS:
+                self.start()
+            return None
+        self._died_at = now()
+        words = self._last_words()
+        if self._told or any(line in words for line in _OUT_OF_REACH):
+            return None
+        return Death(self.name, self._died_at, self._process.returncode, words)
+
+    async def has_left(self, patience_seconds: float) -> bool:
+        """Whether it has ended, or does so while we wait."""
+        assert self._process is not None
+        try:
+            await asyncio.to_thread(self._process.wait, patience_seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    async def ended(self) -> int:
+        """The exit status, once it has ended."""
+        assert self._process is not None
+        return await asyncio.to_thread(self._process.wait)
+
+    def _last_words(self) -> str:
+        with self._log.open("rb") as log:
+            log.seek(max(self._log_from, log.seek(0, os.SEEK_END) - 4000))
+            return log.read().decode("utf-8", "replace")
+
+
+class Cluster:
+    def __init__(
+        self,
+        folder: Path,
+        faults: FaultLog,
+        *,
+        dags: Path,
+        seed: int,
+        engines: int = 2,
+        workers: int = 3,
+        lease_seconds: float = 3.0,
+        slots: str = SLOTS,
+        program: Sequence[str] = ("mainspring",),
+    ) -> None:
+        self.folder = folder
+        self.faults = faults
+        self.seed = seed
+        self.lease_seconds = lease_seconds
+        self.slots = slots
+        self.program = program
+        self.logs = folder / "logs"
+        self.deaths: list[Death] = []
+        self._dags = dags
+        self._releases = 0
+        self._sizes: dict[Role, int] = {"engine": engines, "worker": workers}
+        self._postgres = EmbeddedPostgres(
+            folder / "postgres",
+            settings={"fsync": "off", "shared_buffers": "64MB", "log_min_messages": "log"},
+        )
+        self._database_lock = asyncio.Lock()
+        self._tending: asyncio.Task[None] | None = None
+        self.members: list[Member] = []
+        self.client_proxy: Proxy
+        self.line: Line
+        """Beside the proxies: for the harness itself."""
+
+    # --- its life --------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Cluster:
+        self.logs.mkdir(parents=True)
+        try:
+            await self._build()
+        except BaseException:
+            await self._tear_down()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._tear_down()
+
+    async def _build(self) -> None:
+        url = await asyncio.to_thread(self._postgres.start)
+        self.line = Line(url, name="harness")
+        await self.line.call(migrate)
+        self.client_proxy = Proxy(
+            self.socket, self.faults, name="client", random=Random(f"{self.seed} proxy of client")
+        )
+        self.members = [
+            Member(self, role, number)
+            for role, size in self._sizes.items()
+            for number in range(1, size + 1)
+        ]
+        for proxy in self.proxies:
+            await proxy.start()
+
+    def start(self) -> None:
+        """Start all members, and from now on whatever dies."""
+        for member in self.members:
+            member.start()
+        self._tending = asyncio.create_task(self._tend())
+
+    async def stop(self) -> dict[str, int]:
+        """Let everybody drain and leave; their exit statuses. Who never leaves is killed."""
+        await self._stop_tending()
+        statuses = {}
+        for role in ("worker", "engine"):
+            leaving = [member for member in self.members if member.role == role and member.pid]
+            for member in leaving:
+                member.signal(signal.SIGTERM)
+            for member in leaving:
+                if not await member.has_left(_LEAVING_SECONDS):
+                    member.signal(signal.SIGKILL)
+                statuses[member.name] = await member.ended()
+        return statuses
+
+    async def _tend(self) -> None:
+        while True:
+            for member in self.members:
+                if member.tended and (death := member.tend()):
+                    self.deaths.append(death)
+            await asyncio.sleep(_TEND_SECONDS)
+
+    async def _stop_tending(self) -> None:
+        if self._tending is not None:
+            self._tending.cancel()
+            await asyncio.gather(self._tending, return_exceptions=True)
+            self._tending = None
+
+    async def _tear_down(self) -> None:
+        await self._stop_tending()
+        for member in self.members:
+            # A stopped process acts on no signal but these.
+            member.signal(signal.SIGCONT)
+            member.signal(signal.SIGKILL)
+        for pid in self.strays():
+            processes.signal_if_there(pid, signal.SIGKILL)
+        if hasattr(self, "client_proxy"):
+            for proxy in self.proxies:
+                await proxy.close()
+            await self.line.close()
+        await asyncio.to_thread(self._postgres.stop)
+        await asyncio.to_thread(destroy, self.folder / "postgres")
+
+    # --- who there is ----------------------------------------------------------------------
+
+    @property
+    def engines(self) -> list[Member]:
+        return [member for member in self.members if member.role == "engine"]
+
+    @property
+    def workers(self) -> list[Member]:
+        return [member for member in self.members if member.role == "worker"]
+
+    def member(self, name: str) -> Member:
+        return next(member for member in self.members if member.name == name)
+
+    @property
+    def proxies(self) -> list[Proxy]:
+        return [*(member.proxy for member in self.members), self.client_proxy]
+
+    def proxy_of(self, name: str) -> Proxy:
+        return self.client_proxy if name == "client" else self.member(name).proxy
+
+    @property
+    def socket(self) -> Path:
+        return socket_of(self._postgres.url)
+
+    @property
+    def url(self) -> str:
+        """The database itself, past all proxies."""
+        return self._postgres.url
+
+    @property
+    def client_url(self) -> str:
+        return self.client_proxy.url(PRODUCT_ROLE, PRODUCT_DATABASE)
+
+    def environment(self, proxy: Proxy) -> dict[str, str]:
+        return {
+            **os.environ,
+            "MAINSPRING_DATABASE_URL": proxy.url(PRODUCT_ROLE, PRODUCT_DATABASE),
+            "MAINSPRING_HOME": str(self.folder / "home"),
+            "MAINSPRING_DAGS": str(self._dags),
+            "MAINSPRING_LEASE_SECONDS": str(self.lease_seconds),
+            "MAINSPRING_DEBUG": "1",
+            EVIDENCE: str(self.folder),
+            # Tasks write to sinks that are ours, from a copy of the dags that is elsewhere.
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")])),
+        }
+
+    def deploy(self) -> None:
+        """The same dags in another tree: from now on runs are of a new snapshot."""
+        self._releases += 1
+        fresh = self._dags / "release.py.new"
+        fresh.write_text(f"NUMBER = {self._releases}\n", "utf-8")
+        fresh.rename(self._dags / "release.py")
+
+    def strays(self) -> set[int]:
+        """Processes that belong to nobody any more: hosts and commands that were left behind."""
+        at_home = processes.descendants(
+            [os.getpid(), *(member.pid for member in self.members if member.pid)]
+        )
+        return processes.marked(EVIDENCE, str(self.folder)) - at_home
+
+    # --- the database ----------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def database_down(self, how: Literal["stop", "kill"]) -> AsyncIterator[int | None]:
+        """End it without a farewell, and start it again when the block is left."""
+        async with self._database_lock:
+            pid = self._postgres.pid
+            if how == "kill":
+                await asyncio.to_thread(self._postgres.kill)
+            elif pid is not None:
+                # An immediate shutdown, as in `pg_ctl stop -m immediate`.
+                processes.signal_if_there(pid, signal.SIGQUIT)
+                await asyncio.to_thread(self._postgres.wait)
+            try:
+                yield pid
+            finally:
+                await asyncio.to_thread(self._postgres.start)
+
+    async def dump(self, path: Path) -> None:
+        """All that the database holds, journal included, for whoever looks into it later."""
+        program = find_psql().with_name("pg_dump")
+        with path.open("wb") as file:
+            dumping = await asyncio.create_subprocess_exec(
+                program, "--no-owner", "--dbname", self.url, stdout=file
+            )
+            assert await dumping.wait() == 0, "the database could not be dumped"
+
+    async def rows(self, sql: str, *args: Any) -> list[dict[str, Any]]:
+        """What the database says, asked beside all proxies, as soon as it is there to be asked."""
+
+        async def read(connection: Connection) -> list[dict[str, Any]]:
+            return [dict(row) for row in await fetch(connection, sql, *args)]
+
+        return await self.line.call(read)
+
+    async def until(self, asked: Callable[[], Awaitable[_T | None]]) -> _T:
+        """What `asked` answers, as soon as it is not nothing."""
+        while True:
+            answer = await asked()
+            if answer:
+                return answer
+            await asyncio.sleep(_TEND_SECONDS)

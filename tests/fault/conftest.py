@@ -1,0 +1,51 @@
+"""A bad network in front of the test process's PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from random import Random
+from urllib.parse import urlsplit
+
+import asyncpg
+import msgspec
+import pytest
+
+from mainspring.store.connection import Connection
+from tests.checker.evidence import Fault
+from tests.fault.cluster import socket_of
+from tests.fault.proxy import Proxy
+from tests.fault.races.summary import pytest_terminal_summary as pytest_terminal_summary
+
+
+class Network:
+    """A proxy, the database behind it, and what it has logged."""
+
+    def __init__(self, url: str, seed: int = 7) -> None:
+        self.logged: list[Fault] = []
+        self._database = urlsplit(url).path.strip("/")
+        self.proxy = Proxy(socket_of(url), self, name="somebody", random=Random(seed))
+
+    def write(self, record: msgspec.Struct) -> None:
+        assert isinstance(record, Fault)
+        self.logged.append(record)
+
+    @property
+    def url(self) -> str:
+        return self.proxy.url("mainspring", self._database)
+
+    async def connect(self, name: str = "mainspring test") -> Connection:
+        connection: Connection = await asyncpg.connect(
+            self.url, server_settings={"application_name": name}
+        )
+        return connection
+
+    def kinds(self) -> list[str]:
+        return [fault.kind for fault in self.logged]
+
+
+@pytest.fixture
+async def network(database_url: str) -> AsyncIterator[Network]:
+    network = Network(database_url)
+    await network.proxy.start()
+    yield network
+    await network.proxy.close()

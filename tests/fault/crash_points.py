@@ -1,0 +1,38 @@
+"""All places where a process can be made to die, found in the source and not listed by hand."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import mainspring
+from mainspring.store.statements import statements_of
+
+_SOURCE = Path(mainspring.__file__).parent
+_FILES = ("runs", "attempts", "duties", "dags", "history")
+_WRITES = re.compile(r"\b(insert into|update mainspring|delete from|for update|nextval)\b")
+
+
+def named_points() -> set[str]:
+    """The names that the code gives, `faults.point("…")`; each is given once."""
+    names: list[str] = []
+    for path in sorted(_SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "faults.point":
+                [name] = node.args
+                assert isinstance(name, ast.Constant), f"{path}: a point's name is a literal"
+                assert isinstance(name.value, str), f"{path}: a point's name is a string"
+                names.append(name.value)
+    assert len(names) == len(set(names)), f"two points have one name: {sorted(names)}"
+    return set(names)
+
+
+def statement_points() -> set[str]:
+    """Behind every statement that writes or locks."""
+    return {
+        f"after {name}"
+        for file in _FILES
+        for name, sql in statements_of(file).items()
+        if _WRITES.search(sql)
+    }

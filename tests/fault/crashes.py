@@ -1,0 +1,154 @@
+"""Processes that die between two writes: at every point, one after another, under load.
+
+The points are not listed by hand. First everybody writes down which points it passes; then each
+member of a role dies at one point after the other, as long as there are any. A process that does
+not come to its point is asked to leave, which leads through the points of a drain; if it still
+does not die, the point gets another chance, and then counts as missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import signal
+from collections import deque
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from tests.checker.evidence import Fault, now
+from tests.fault.cluster import Cluster, Member, Role
+
+_BEATS = 6
+"""So often has the engine to beat before a process is asked to leave."""
+_CHANCES = 3
+_IDS_OF_A_PERIOD = 10_000_000
+_KILL_SECONDS = 4.0
+
+
+class Crashes:
+    def __init__(self, role: Role, dags: Path, points: set[str]) -> None:
+        self._role = role
+        self._dags = dags
+        self._points = points
+        self._numbers = itertools.count(1)
+        self.passed: set[str] = set()
+        """Those of the points that processes of this role pass."""
+        self.died: set[str] = set()
+
+    @property
+    def missed(self) -> set[str]:
+        return self.passed - self.died
+
+    async def play(self, cluster: Cluster) -> None:
+        members = [member for member in cluster.members if member.role == self._role]
+        for member in members:
+            member.tended = False
+        async with self._enough_to_do(cluster):
+            await asyncio.gather(*(self._record(cluster, member) for member in members))
+            self.passed &= self._points
+            todo = deque((point, _CHANCES) for point in sorted(self.passed))
+            await asyncio.gather(*(self._die_often(cluster, member, todo) for member in members))
+        for member in members:
+            member.start()
+            member.tended = True
+
+    async def _record(self, cluster: Cluster, member: Member) -> None:
+        """One life of a process from its start to its leave, written down point by point."""
+        path = cluster.folder / f"points of {member.name}"
+        await _leave(member)
+        await self._feed(cluster)
+        member.start(f"record {path}")
+        await _live(cluster, member)
+        await _leave(member)
+        self.passed |= set(path.read_text("utf-8").splitlines())
+
+    async def _die_often(
+        self, cluster: Cluster, member: Member, todo: deque[tuple[str, int]]
+    ) -> None:
+        while todo:
+            point, chances = todo.popleft()
+            if await self._dies_at(cluster, member, point):
+                self.died.add(point)
+            elif chances > 1:
+                todo.append((point, chances - 1))
+
+    async def _dies_at(self, cluster: Cluster, member: Member, point: str) -> bool:
+        await self._feed(cluster)
+        began = now()
+        member.start(f"die {point} 1")
+        pid = member.pid
+        await _live(cluster, member)
+        killed = await _leave(member) == -signal.SIGKILL
+        if killed:
+            cluster.faults.write(Fault(began, now(), "crash_point", member.name, pid, point))
+        return killed
+
+    # --- what seldom happens by itself -----------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def _enough_to_do(self, cluster: Cluster) -> AsyncIterator[None]:
+        """Engines have workers to reap."""
+        killing = asyncio.create_task(self._kill_workers(cluster))
+        try:
+            yield
+        finally:
+            killing.cancel()
+            await asyncio.gather(killing, return_exceptions=True)
+
+    async def _kill_workers(self, cluster: Cluster) -> None:
+        if self._role == "engine":
+            for worker in itertools.cycle(cluster.workers):
+                await asyncio.sleep(_KILL_SECONDS)
+                at, pid = now(), worker.signal(signal.SIGKILL)
+                if pid is not None:
+                    cluster.faults.write(Fault(at, now(), "kill", worker.name, pid))
+
+    async def _feed(self, cluster: Cluster) -> None:
+        """Engines find a new dag, and ids for which there is no period yet."""
+        if self._role == "engine":
+            number = next(self._numbers)
+            fresh = self._dags / f"fresh_{number}.py"
+            fresh.write_text(_FRESH.format(number=number), "utf-8")
+            await cluster.rows(
+                "select setval('mainspring.id_block', nextval('mainspring.id_block') + $1)",
+                _IDS_OF_A_PERIOD,
+            )
+
+
+async def _live(cluster: Cluster, member: Member) -> None:
+    """Until it is dead, or has been at work for long enough to have met everything."""
+    began_at: int | None = None
+
+    async def lived() -> bool:
+        nonlocal began_at
+        [shard] = await cluster.rows("select beat, holder_name from mainspring.shard")
+        holder = str(shard["holder_name"]).rpartition(":")[2]
+        if began_at is None and (member.role == "worker" or holder == str(member.pid)):
+            began_at = shard["beat"]
+        return member.pid is None or (began_at is not None and shard["beat"] >= began_at + _BEATS)
+
+    await cluster.until(lived)
+
+
+async def _leave(member: Member) -> int:
+    """Ask it to leave, if it is still there; its exit status."""
+    member.signal(signal.SIGTERM)
+    return await member.ended()
+
+
+_FRESH = """\
+from mainspring import dag, task
+
+@task(queue="fresh_{number}")
+async def first():
+    pass
+
+@task
+async def second():
+    pass
+
+@dag
+def fresh_{number}():
+    first() >> second()
+"""

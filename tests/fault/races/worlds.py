@@ -1,0 +1,407 @@
+"""Small prepared worlds, in which two operations are bound to collide.
+
+Each world lives in a slot: a lane of its own and a block of ids of its own, so that many worlds
+share one database and know nothing of each other. Their clocks differ too. A world that is made
+later lives earlier, so a wake-up at its own time finds no timer of a world before it.
+
+Within a world everything has a label that is the same in every copy: ids count from the block's
+first, workers are A and B, and a claim is named after the session that made it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from mainspring.domain.lanes import Lane, SlotKind
+from mainspring.domain.outcomes import Error, Failed, Outcome, Succeeded, decide
+from mainspring.domain.specs import DagSpec, RetrySpec, TaskSpec
+from mainspring.store.attempts import (
+    Claimed,
+    Completion,
+    Held,
+    claim_attempts,
+    complete_attempts,
+)
+from mainspring.store.connection import Connection, fetch
+from mainspring.store.dags import Registered, ensure_queues, register_dag
+from mainspring.store.history import archive_runs
+from mainspring.store.ids import BLOCK_IDS
+from mainspring.store.runs import NewRun, create_runs, stop_runs
+from mainspring.store.statements import statement
+
+SLOTS = 48
+"""How many worlds are played before their promises are asked, all at once."""
+
+RUN_IDS = 4
+"""How many ids each run of a world is given, and each turn of a session for its own."""
+
+WORLD_SESSION = 0
+"""In the names of claims: made while the world was, before any session began."""
+
+_SHAPES: Mapping[str, tuple[int, tuple[tuple[int, int], ...]]] = {
+    "one": (1, ()),
+    "pair": (2, ((0, 1),)),
+    "diamond": (4, ((0, 1), (0, 2), (1, 3), (2, 3))),
+}
+"""Number of tasks, and edges."""
+
+_FIRST_HOUR = datetime(2020, 1, 1, tzinfo=UTC)
+START_DELAY = timedelta(minutes=10)
+TIMEOUT = timedelta(minutes=15)
+BACKOFF = timedelta(minutes=20)
+LATER = timedelta(minutes=40)
+"""When everything in a world that rests is due, and nothing in an earlier one."""
+FAR_FUTURE = datetime(2100, 1, 1, tzinfo=UTC)
+
+
+class Slot(NamedTuple):
+    """A lane of its own, and one dag of each shape whose tasks wait there."""
+
+    lane: int
+    dags: Mapping[str, Registered]
+
+
+TASK = TaskSpec(
+    name="t",
+    entry="races:task",
+    kind=SlotKind.ASYNC,
+    retry=RetrySpec(attempts=3, first_seconds=BACKOFF.total_seconds()),
+)
+"""All tasks have the same policy, whichever dag they are of."""
+
+
+async def _register_slot(connection: Connection, number: int) -> Slot:
+    queue = f"races_{number}"
+    queues = await ensure_queues(connection, [queue])
+    dags = {}
+    for shape, (tasks, edges) in _SHAPES.items():
+        nodes = (msgspec.structs.replace(TASK, name=f"t{n}", queue=queue) for n in range(tasks))
+        spec = DagSpec(
+            name=f"{shape}_{number}",
+            tasks=tuple(nodes),
+            edges=edges,
+            timeout_seconds=TIMEOUT.total_seconds(),
+        )
+        dags[shape] = await register_dag(connection, spec, "races")
+    return Slot(Lane(queues[queue], SlotKind.ASYNC).number, dags)
+
+
+@dataclass
+class World:
+    name: str
+    slot: Slot
+    first_id: int
+    now: datetime
+    workers: dict[str, int] = field(default_factory=dict)
+    runs: list[int] = field(default_factory=list)
+    hands: dict[str, list[Claimed]] = field(default_factory=lambda: {"A": [], "B": []})
+    """What each worker knows that it holds."""
+    lively: bool = False
+    """Whether hands follow what the sessions are told; else they stay as the world was made."""
+
+    @property
+    def lane(self) -> int:
+        return self.slot.lane
+
+    @property
+    def key(self) -> str:
+        return f"{self.first_id}:"
+
+    def id_of(self, place: int) -> int:
+        assert 0 <= place < BLOCK_IDS
+        return self.first_id + place
+
+    def place_of(self, identity: int) -> int:
+        return identity - self.first_id
+
+    def claim_id(self, session: int, number: int) -> UUID:
+        return UUID(int=self.first_id << 64 | session << 32 | number)
+
+    def claim_name(self, claim_id: UUID) -> str:
+        return f"{claim_id.int >> 32 & 0xFFFFFFFF}.{claim_id.int & 0xFFFFFFFF}"
+
+    def worker_name(self, worker_id: int | None) -> str | None:
+        names = {identity: name for name, identity in self.workers.items()}
+        return None if worker_id is None else names.get(worker_id, "another")
+
+    def new_run(self, shape: str, place: int, **options: object) -> NewRun:
+        dag = self.slot.dags[shape]
+        return NewRun(
+            self.id_of(place),
+            dag.version_id,
+            dag.snapshot_id,
+            **options,  # type: ignore[arg-type]
+        )
+
+    def completion(self, item: Claimed | Held, outcome: Outcome) -> Completion:
+        finished_us = round(self.now.timestamp() * 1_000_000)
+        return Completion(
+            item.task_id,
+            item.term,
+            item.claim_id,
+            item.run_id if item.many else None,
+            decide(outcome, TASK, item.attempt, item.lost, 0.0),
+            finished_us - 1000,
+            finished_us,
+            chained=True,
+        )
+
+
+class Maker:
+    """Makes worlds, one after another, in the slots of one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._slots: dict[int, Slot] = {}
+        self._blocks: list[int] = []
+        self._workers: list[int] = []
+        self._hours = itertools.count()
+
+    async def make(self, name: str, slot: int) -> World:
+        if slot not in self._slots:
+            self._slots[slot] = await _register_slot(self._connection, slot)
+        if slot == 0:
+            rows = await fetch(self._connection, _JOIN, 2 * SLOTS)
+            self._workers = [row["worker_id"] for row in rows]
+        if not self._blocks:
+            rows = await fetch(self._connection, statement("reserve_ids"), 100)
+            self._blocks = [row["first"] for row in reversed(rows)]
+        world = World(
+            name,
+            self._slots[slot],
+            self._blocks.pop(),
+            _FIRST_HOUR - timedelta(hours=next(self._hours)),
+        )
+        for worker in ("A", "B"):
+            world.workers[worker] = self._workers.pop()
+        await WORLDS[name].build(_Builder(self._connection, world))
+        return world
+
+
+_JOIN = """
+with joined as (
+  insert into mainspring.worker (incarnation, name, host, pid, queues, slots)
+  select gen_random_uuid(), 'a worker of a race', 'here', 1, '{default}', '{}'
+  from generate_series(1, $1::int)
+  returning id)
+insert into mainspring.lease (worker_id, seconds) select id, 15 from joined returning worker_id
+"""
+"""As `register_worker`, for all worlds of a batch at once."""
+
+
+@dataclass
+class _Builder:
+    connection: Connection
+    world: World
+    _claims: int = 0
+
+    async def run(self, shape: str, **options: object) -> int:
+        world = self.world
+        place = RUN_IDS * len(world.runs)
+        run = world.new_run(shape, place, **options)
+        await create_runs(self.connection, [run], now=world.now)
+        world.runs.append(run.id)
+        return run.id
+
+    async def claim(self, worker: str, limit: int = 10) -> list[Claimed]:
+        world = self.world
+        self._claims += 1
+        claimed = await claim_attempts(
+            self.connection,
+            world.claim_id(WORLD_SESSION, self._claims),
+            world.workers[worker],
+            world.lane,
+            limit,
+        )
+        world.hands[worker] += claimed
+        return claimed
+
+    async def end(self, worker: str, items: Sequence[Claimed], outcome: Outcome) -> None:
+        """The hand keeps what it reports: a report that is repeated has the same items."""
+        world = self.world
+        completed = await complete_attempts(
+            self.connection,
+            world.workers[worker],
+            [world.completion(item, outcome) for item in items],
+            emptied=[item.claim_id for item in items],
+            now=world.now,
+        )
+        assert not completed.refused
+
+    async def half_a_diamond(self) -> int:
+        """Its root has succeeded; A and B hold one task each, and one waits for both."""
+        run_id = await self.run("diamond")
+        await self.end("A", await self.claim("A"), Succeeded())
+        self.world.hands["A"].clear()
+        await self.claim("A", 1)
+        await self.claim("B", 1)
+        return run_id
+
+
+FAILED = Failed(Error("ValueError", "no"))
+GIVEN_UP = Failed(Error("ValueError", "never"), retry=False)
+
+
+class WorldSpec(NamedTuple):
+    build: Callable[[_Builder], Awaitable[object]]
+    operations: tuple[str, ...]
+    """Those that have something to do here, or meet something that is being done."""
+
+
+async def _empty(builder: _Builder) -> None:
+    """Two workers and nothing to do."""
+
+
+async def _queued(builder: _Builder) -> None:
+    await builder.run("one")
+
+
+async def _two_queued(builder: _Builder) -> None:
+    await builder.run("one")
+    await builder.run("pair")
+
+
+async def _claimed(builder: _Builder) -> None:
+    await builder.run("one")
+    await builder.claim("A")
+
+
+async def _claimed_pair(builder: _Builder) -> None:
+    """The end of the first makes the second ready, whatever happens to the run meanwhile."""
+    await builder.run("pair")
+    await builder.claim("A")
+
+
+async def _half_a_diamond(builder: _Builder) -> None:
+    await builder.half_a_diamond()
+
+
+async def _stopped_diamond(builder: _Builder) -> None:
+    run_id = await builder.half_a_diamond()
+    await stop_runs(builder.connection, [run_id], "cancel", now=builder.world.now)
+
+
+async def _resting(builder: _Builder) -> None:
+    await builder.run("one")
+    await builder.end("A", await builder.claim("A"), FAILED)
+
+
+async def _resting_pair(builder: _Builder) -> None:
+    await builder.run("pair")
+    await builder.end("A", await builder.claim("A"), FAILED)
+
+
+async def _delayed_pair(builder: _Builder) -> None:
+    await builder.run("pair", due_at=builder.world.now + START_DELAY)
+
+
+async def _delayed_and_resting(builder: _Builder) -> None:
+    """Two timers, and the one that is woken second has the lower ids."""
+    await _delayed_pair(builder)
+    await _resting(builder)
+
+
+async def _succeeded(builder: _Builder) -> None:
+    await builder.run("one", key=f"{builder.world.key}kept", body=b"a wish")
+    await builder.end("A", await builder.claim("A"), Succeeded())
+
+
+async def _archived(builder: _Builder) -> None:
+    await _succeeded(builder)
+    async with builder.connection.transaction():
+        await archive_runs(builder.connection, builder.world.first_id - 1, 1, FAR_FUTURE)
+
+
+async def _failed_pair(builder: _Builder) -> None:
+    await builder.run("pair", key=f"{builder.world.key}kept", body=b"a wish")
+    await builder.end("A", await builder.claim("A"), GIVEN_UP)
+
+
+async def _cancelled_pair(builder: _Builder) -> None:
+    run_id = await builder.run("pair")
+    await stop_runs(builder.connection, [run_id], "cancel", now=builder.world.now)
+
+
+async def _busy(builder: _Builder) -> None:
+    """Something of everything, for random mixes."""
+    await _succeeded(builder)
+    await builder.run("pair")
+    await builder.end("B", await builder.claim("B"), GIVEN_UP)
+    builder.world.hands["A"].clear()
+    builder.world.hands["B"].clear()
+    await builder.half_a_diamond()
+    await builder.run("one")
+    await builder.end("A", [(await builder.claim("A", 1))[-1]], FAILED)
+    del builder.world.hands["A"][-1]
+    await _delayed_pair(builder)
+    await builder.run("one")
+    await builder.run("pair")
+
+
+_COMING_IN = ("create", "create again", "enqueue", "enqueue otherwise", "enqueue two", "claim A")
+_CLOSED = ("enqueue the kept key", "claim A", "reopen", "archive", "forget")
+
+WORLDS: Mapping[str, WorldSpec] = {
+    "empty": WorldSpec(_empty, _COMING_IN),
+    "queued": WorldSpec(
+        _queued,
+        ("create", "claim A", "claim B", "renew A", "drain A", "reap A", "cancel", "reopen"),
+    ),
+    "two queued": WorldSpec(_two_queued, ("claim one A", "claim B", "cancel", "time out")),
+    "claimed": WorldSpec(
+        _claimed,
+        (
+            "claim B",
+            "renew A",
+            "renew A forgetfully",
+            "start A",
+            "complete A",
+            "fail A",
+            "drain A",
+            "reap A",
+            "cancel",
+            "time out",
+            "reopen",
+        ),
+    ),
+    "claimed pair": WorldSpec(
+        _claimed_pair,
+        ("claim B", "complete A", "give up A", "drain A", "reap A", "cancel", "reopen"),
+    ),
+    "half a diamond": WorldSpec(
+        _half_a_diamond,
+        (
+            "claim B",
+            "complete A",
+            "complete B",
+            "give up A",
+            "drain A",
+            "reap A",
+            "reap B",
+            "cancel",
+            "reopen",
+        ),
+    ),
+    "stopped diamond": WorldSpec(
+        _stopped_diamond,
+        ("renew A", "complete A", "complete B", "fail A", "drain A", "reap A", "cancel", "reopen"),
+    ),
+    "resting": WorldSpec(_resting, ("claim A", "renew A", "reap A", "wake", "cancel", "reopen")),
+    "resting pair": WorldSpec(_resting_pair, ("claim A", "wake", "cancel")),
+    "delayed pair": WorldSpec(_delayed_pair, ("claim A", "wake starts", "cancel")),
+    "delayed and resting": WorldSpec(
+        _delayed_and_resting, ("wake", "wake starts", "cancel", "time out")
+    ),
+    "succeeded": WorldSpec(_succeeded, ("complete A", "cancel", "time out", *_CLOSED)),
+    "failed pair": WorldSpec(_failed_pair, ("give up A", "cancel", "time out", *_CLOSED)),
+    "cancelled pair": WorldSpec(_cancelled_pair, ("claim A", "cancel", "reopen", "archive")),
+    "archived": WorldSpec(_archived, ("complete A", *_CLOSED)),
+    "busy": WorldSpec(_busy, ()),
+}

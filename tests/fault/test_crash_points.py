@@ -1,0 +1,274 @@
+"""A process dies at any point between two writes, and nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from mainspring import faults
+from mainspring.engine.audit import Audit
+from mainspring.store.connection import Connection, Line, connect, fetch
+from mainspring.store.history import archive_runs
+from mainspring.store.migrate import check_schema
+from mainspring.store.reading import read_clock
+from mainspring.store.runs import stop_runs
+from mainspring.store.wakeups import Notifier
+from tests.conftest import Server
+from tests.fault.cluster import Role
+from tests.fault.crash_points import named_points, statement_points
+from tests.fault.crashes import Crashes
+from tests.fault.nemesis import Scale
+from tests.fault.storm import DAGS_FOLDER, storm
+from tests.support.factory import BareWorker, dag_of, failure, start_dag, task_states
+from tests.support.invariants import violations
+
+pytestmark = [pytest.mark.fault, pytest.mark.slow]
+
+_SEED = 1
+_PAIR = dag_of([(0, 1)], tasks=2)
+
+WORKER = {
+    "after claim_attempts",
+    "after complete_attempts",
+    "after end_worker",
+    "tasks are in hand and not started",
+    "tasks have ended and are not reported",
+}
+ENGINE = {
+    "a duty's step is committed",
+    "a folder of dags is read and not stored",
+    "a snapshot is copied and not published",
+    "after add_period",
+    "after create_version",
+    "after drop_claims",
+    "after take_shard",
+    "after wake_backoff",
+}
+
+
+# --- engines and workers -----------------------------------------------------------------------
+
+
+@pytest.mark.xdist_group("cluster")
+async def test_a_worker_may_die_anywhere(tmp_path: Path) -> None:
+    assert await _died("worker", Scale(engines=1, workers=3), tmp_path) >= WORKER
+
+
+@pytest.mark.xdist_group("cluster")
+async def test_an_engine_may_die_anywhere(tmp_path: Path) -> None:
+    assert await _died("engine", Scale(engines=2, workers=2), tmp_path) >= ENGINE
+
+
+async def _died(role: Role, scale: Scale, folder: Path) -> set[str]:
+    dags = folder / "dags"
+    shutil.copytree(DAGS_FOLDER, dags)
+    crashes = Crashes(role, dags, named_points() | statement_points())
+    summary = await storm(
+        _SEED,
+        folder,
+        seconds=0,
+        scale=scale,
+        callers=1,
+        dags=dags,
+        trouble=crashes.play,
+        expect=("L1", "N1"),
+    )
+    print(f"{role}s died at {len(crashes.died)} points: {sorted(crashes.died)}")
+    assert summary.ok, "\n".join(summary.broken)
+    assert not crashes.missed
+    return crashes.died
+
+
+# --- commands ----------------------------------------------------------------------------------
+
+
+class Command(NamedTuple):
+    words: tuple[str, ...]
+    prepare: Callable[[Connection], Awaitable[int | None]]
+    """Makes the world; the run that the command is about, if it is about one."""
+    done: Callable[[Connection, int | None], Awaitable[None]]
+    """What must be so after it died and was given again."""
+    points: int
+    """At least so many has it."""
+
+
+async def _a_dag(connection: Connection) -> None:
+    await start_dag(connection, _PAIR)
+
+
+async def _one_run_of_the_key(connection: Connection, _: int | None) -> None:
+    [row] = await fetch(
+        connection, "select count(*), count(distinct run_id) as runs from mainspring.idempotency"
+    )
+    assert (row["count"], row["runs"]) == (1, 1)
+    assert await connection.fetchval("select count(*) from mainspring.run") == 2
+
+
+async def _a_run_under_way(connection: Connection) -> int:
+    run_id = await start_dag(connection, _PAIR)
+    worker = await BareWorker.join(connection, _PAIR)
+    await worker.claim(1)
+    return run_id
+
+
+async def _is_cancelled(connection: Connection, run_id: int | None) -> None:
+    assert run_id is not None
+    assert await task_states(connection, run_id) == {"t0": "running", "t1": "cancelled"}
+
+
+async def _a_failed_run_in_history(connection: Connection) -> int:
+    run_id = await start_dag(connection, _PAIR)
+    worker = await BareWorker.join(connection, _PAIR)
+    [root] = await worker.claim(1)
+    await worker.end(root, failure())
+    later = await read_clock(connection) + timedelta(days=1)
+    assert (await archive_runs(connection, 0, 100, later)).moved == 1
+    return run_id
+
+
+async def _runs_again_once(connection: Connection, run_id: int | None) -> None:
+    assert run_id is not None
+    assert await task_states(connection, run_id) == {"t0": "ready", "t1": "waiting"}
+    generations = await fetch(connection, "select distinct generation from mainspring.task")
+    assert [row["generation"] for row in generations] == [2]
+
+
+async def _old_history(connection: Connection) -> None:
+    """One period that is full of old runs, and one that has old and open ones."""
+    for _ in range(2):
+        run_id = await start_dag(connection, _PAIR)
+        await stop_runs(connection, [run_id], "cancel")
+        later = await read_clock(connection) + timedelta(days=1)
+        await archive_runs(connection, 0, 100, later)
+        await connection.execute(
+            "select setval('mainspring.id_block', nextval('mainspring.id_block') + 10000000)"
+        )
+    await connection.execute(
+        "update mainspring.run_history set finished_at = finished_at - interval '1 year'"
+    )
+    await start_dag(connection, _PAIR, key="kept")
+
+
+async def _only_the_open_run_is_left(connection: Connection, _: int | None) -> None:
+    assert await connection.fetchval("select count(*) from mainspring.run_history") == 0
+    assert await connection.fetchval("select count(*) from mainspring.run") == 1
+
+
+COMMANDS = {
+    "trigger": Command(
+        ("dag", "trigger", "sample", "--key", "once"), _a_dag, _one_run_of_the_key, 2
+    ),
+    "cancel": Command(("run", "cancel", "{run}"), _a_run_under_way, _is_cancelled, 3),
+    "rerun": Command(("run", "rerun", "{run}"), _a_failed_run_in_history, _runs_again_once, 4),
+    "prune": Command(("prune", "--keep", "30d"), _old_history, _only_the_open_run_is_left, 3),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+async def test_a_command_may_die_anywhere_and_be_given_again(
+    server: Server, tmp_path: Path, name: str
+) -> None:
+    command = COMMANDS[name]
+    record = tmp_path / "points"
+    await _given(server, command, f"record {record}")
+    points = set(record.read_text("utf-8").splitlines()) & (named_points() | statement_points())
+    for point in sorted(points):
+        await _given(server, command, f"die {point} 1")
+    assert len(points) >= command.points, points
+
+
+async def _given(server: Server, command: Command, fault: str) -> None:
+    database = await server.create()
+    connection = await connect(server.url(database), name="test")
+    run_id = await command.prepare(connection)
+    words = [word.format(run=run_id) for word in command.words]
+    status = await _run(server.url(database), words, fault)
+    assert status == (-signal.SIGKILL if fault.startswith("die") else 0), fault
+    if status != 0:
+        again = await _run(server.url(database), words)
+        # What had been done already is said so, by some commands as an error.
+        assert again in (0, 1), fault
+    await command.done(connection, run_id)
+    assert not await violations(connection), fault
+    await connection.close()
+    await server.drop(database)
+
+
+async def test_a_migration_may_die_anywhere_and_be_given_again(
+    server: Server, tmp_path: Path
+) -> None:
+    record = tmp_path / "points"
+    await _migrated(server, f"record {record}")
+    points = set(record.read_text("utf-8").splitlines()) & named_points()
+    for point in sorted(points):
+        await _migrated(server, f"die {point} 1")
+    assert points == {
+        "a migration is applied and not recorded",
+        "views and guards are made and not recorded",
+    }
+
+
+async def _migrated(server: Server, fault: str) -> None:
+    database = await server.create(empty=True)
+    url = server.url(database)
+    status = await _run(url, ["migrate"], fault)
+    assert status == (-signal.SIGKILL if fault.startswith("die") else 0), fault
+    assert await _run(url, ["migrate"]) == 0
+    connection = await connect(url, name="test")
+    await check_schema(connection)
+    await connection.close()
+    await server.drop(database)
+
+
+async def _run(url: str, words: list[str], fault: str | None = None) -> int:
+    environment = {**os.environ, "MAINSPRING_DATABASE_URL": url}
+    if fault is not None:
+        environment[faults.VARIABLE] = fault
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "mainspring", *words, env=environment
+    )
+    return await process.wait()
+
+
+# --- what only a broken system passes ------------------------------------------------------------
+
+
+async def test_an_engine_that_dies_while_it_mends_has_mended_nothing_and_mends_later(
+    database_url: str, connection: Connection
+) -> None:
+    run_id = await start_dag(connection, _PAIR)
+    await connection.execute("delete from mainspring.ready")
+    line = Line(database_url, name="notifier")
+    audit = Audit(Notifier(line))
+    dying = connection.transaction()
+    await dying.start()
+    await audit.step(connection, None, 100)
+    await dying.rollback()
+    assert await connection.fetchval("select count(*) from mainspring.ready") == 0
+    async with connection.transaction():
+        await Audit(Notifier(line)).step(connection, None, 100)
+    worker = await BareWorker.join(connection, _PAIR)
+    [root] = await worker.claim()
+    await worker.end(root)
+    assert await task_states(connection, run_id) == {"t0": "succeeded", "t1": "ready"}
+    await line.close()
+
+
+def test_every_point_is_passed_by_somebody() -> None:
+    """What engines, workers and commands die at, by the tests above, is all there is."""
+    assert named_points() == (
+        {point for point in WORKER | ENGINE if not point.startswith("after ")}
+        | {
+            "a migration is applied and not recorded",
+            "views and guards are made and not recorded",
+        }
+    )

@@ -1,0 +1,238 @@
+"""Callers that ask for runs through a bad network, and keep books about what they were told.
+
+Before a caller asks it writes that it will, and afterwards what it heard: the run's id, a refusal,
+or nothing. What was asked under a key and not answered is asked again with that key until there is
+an answer; what had no key stays unknown, as it would for anybody. Some callers have the client's
+usual patience, which bridges breaks by itself; others have none, and see every break.
+
+What a client raises must be one of our errors: anything else is a surprise, and a bug.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import itertools
+from collections.abc import Awaitable, Callable, Iterator
+from random import Random
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from mainspring import Client, ConflictError, InputError, MainspringError, NotFoundError
+from mainspring.domain.errors import UnavailableError
+from tests.checker.evidence import Answered, Asked, Log, now
+
+What: TypeAlias = Literal["trigger", "cancel", "rerun"]
+
+PRIORITY_DEFAULT = 5
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """A run that is wanted."""
+
+    dag: str
+    parameters: dict[str, Any] = {}
+    key: str | None = None
+    delay_seconds: float = 0.0
+    priority: int = PRIORITY_DEFAULT
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How often a caller asks, and for what."""
+
+    requests_per_second: float = 10.0
+    keyed_share: float = 0.5
+    delayed_share: float = 0.08
+    cancel_share: float = 0.08
+    rerun_share: float = 0.05
+
+
+USUAL = Pace()
+
+
+def _seconds(random: Random) -> dict[str, Any]:
+    """Mostly an instant, sometimes longer than the lease of a worker in a storm."""
+    long = random.random() < 0.15
+    return {"seconds": round(random.uniform(3.5, 5.0) if long else random.uniform(0, 0.1), 3)}
+
+
+def _a_moment(random: Random) -> dict[str, Any]:
+    return {"seconds": round(random.uniform(0.05, 0.3), 3)}
+
+
+def _nothing(_: Random) -> dict[str, Any]:
+    return {}
+
+
+def _times(random: Random) -> dict[str, Any]:
+    return {"times": random.randint(0, 3)}
+
+
+MIX: list[tuple[str, float, int, Callable[[Random], dict[str, Any]]]] = [
+    # dag, weight, priority, parameters
+    ("single_async", 4, PRIORITY_DEFAULT, _seconds),
+    ("single_thread", 2, PRIORITY_DEFAULT, _seconds),
+    ("single_process", 2, PRIORITY_DEFAULT, _seconds),
+    ("single_command", 1, PRIORITY_DEFAULT, _seconds),
+    ("patient", 2, 0, _a_moment),
+    ("urgent", 1, 9, _a_moment),
+    ("at_most_once", 1, PRIORITY_DEFAULT, _a_moment),
+    ("chain", 2, PRIORITY_DEFAULT, _nothing),
+    ("diamond", 1.5, PRIORITY_DEFAULT, _nothing),
+    ("fan", 2, PRIORITY_DEFAULT, _nothing),
+    ("mixed", 1, PRIORITY_DEFAULT, _nothing),
+    ("flaky", 2, PRIORITY_DEFAULT, _times),
+    ("hopeless", 1, PRIORITY_DEFAULT, _nothing),
+    ("overtime", 0.7, PRIORITY_DEFAULT, _nothing),
+    ("overtime_command", 0.4, PRIORITY_DEFAULT, _nothing),
+    ("skipping", 1, PRIORITY_DEFAULT, _nothing),
+    ("too_slow", 0.7, PRIORITY_DEFAULT, _nothing),
+]
+
+DAGS = [dag for dag, *_ in MIX]
+
+
+def wishes(random: Random, pace: Pace, name: str) -> Iterator[Wish]:
+    """What a caller wants, without end."""
+    weights = [weight for _, weight, _, _ in MIX]
+    for number in itertools.count(1):
+        [(dag, _, priority, parameters)] = random.choices(MIX, weights)
+        yield Wish(
+            dag,
+            parameters(random),
+            key=f"{name} {number}" if random.random() < pace.keyed_share else None,
+            delay_seconds=random.uniform(0.2, 2.0) if random.random() < pace.delayed_share else 0.0,
+            priority=priority,
+        )
+
+
+class Books:
+    """The log of all callers: requests are numbered, and told before they are made."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._numbers = itertools.count(1)
+        self.answers: dict[str, int] = {"ok": 0, "failed": 0, "unknown": 0}
+        self.surprises: list[str] = []
+
+    async def asking(self, asked: Asked, ask: Callable[[], Awaitable[int | None]]) -> Answered:
+        number = next(self._numbers)
+        self._log.write(msgspec.structs.replace(asked, number=number, at=now()))
+        answered = await self._answer(number, ask)
+        self._log.write(answered)
+        self.answers[answered.answer] += 1
+        return answered
+
+    async def _answer(self, number: int, ask: Callable[[], Awaitable[int | None]]) -> Answered:
+        try:
+            run = await ask()
+        except UnavailableError as error:
+            return Answered(number, now(), "unknown", error=error.message)
+        except (InputError, NotFoundError, ConflictError) as error:
+            return Answered(number, now(), "failed", error=error.message)
+        except MainspringError as error:
+            self.surprises.append(repr(error))
+            return Answered(number, now(), "unknown", error=repr(error))
+        except Exception as error:
+            self.surprises.append(repr(error))
+            return Answered(number, now(), "unknown", error=repr(error))
+        return Answered(number, now(), "ok", run=run)
+
+
+class Caller:
+    """One application: asks, forgets nothing that it must ask again, and goes on."""
+
+    def __init__(
+        self,
+        url: str,
+        books: Books,
+        *,
+        name: str,
+        seed: int,
+        patience_seconds: float,
+        pace: Pace = USUAL,
+    ) -> None:
+        self._url = url
+        self._books = books
+        self._name = name
+        self._patience_seconds = patience_seconds
+        self._pace = pace
+        self._random = Random(f"{seed} {name}")
+        self._wishes = wishes(self._random, pace, name)
+        self._runs: list[int] = []
+        self._unsettled: list[Wish] = []
+        self._client: Client | None = None
+
+    async def ask_until(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            await asyncio.sleep(self._random.expovariate(self._pace.requests_per_second))
+            await self._ask_something()
+
+    async def settle(self) -> None:
+        """Ask again what had a key and no answer, until all is answered; then leave."""
+        while self._unsettled:
+            await self._trigger(self._unsettled.pop(0))
+        if self._client is not None:
+            await self._client.__aexit__(None, None, None)
+            self._client = None
+
+    # --- requests --------------------------------------------------------------------------
+
+    async def _ask_something(self) -> None:
+        drawn = self._random.random()
+        if self._unsettled and drawn < 0.3:
+            await self._trigger(self._unsettled.pop(0))
+            return
+        drawn = self._random.random()
+        if self._runs and drawn < self._pace.cancel_share:
+            # The young ones more often: they are still under way.
+            await self._cancel(self._random.choice(self._runs[-20:]))
+        elif self._runs and drawn < self._pace.cancel_share + self._pace.rerun_share:
+            await self._rerun(self._random.choice(self._runs))
+        else:
+            await self._trigger(next(self._wishes))
+
+    async def _trigger(self, wish: Wish) -> None:
+        client = await self._connected()
+        delay = wish.delay_seconds
+        run_at = _now() + datetime.timedelta(seconds=delay) if delay else None
+        answered = await self._books.asking(
+            Asked(0, 0.0, "trigger", dag=wish.dag, key=wish.key, priority=wish.priority),
+            lambda: client.trigger(wish.dag, wish.parameters, run_at=run_at, key=wish.key),
+        )
+        if answered.run is not None:
+            self._runs.append(answered.run)
+        elif answered.answer == "unknown" and wish.key is not None:
+            self._unsettled.append(wish)
+
+    async def _cancel(self, run: int) -> None:
+        client = await self._connected()
+
+        async def cancel() -> None:
+            await client.cancel(run)
+
+        await self._books.asking(Asked(0, 0.0, "cancel", run=run), cancel)
+
+    async def _rerun(self, run: int) -> None:
+        client = await self._connected()
+        everything = self._random.random() < 0.5
+
+        async def rerun() -> None:
+            await client.rerun(run, all=everything)
+
+        await self._books.asking(Asked(0, 0.0, "rerun", run=run), rerun)
+
+    async def _connected(self) -> Client:
+        """A client that has once reached the database; later it comes back by itself."""
+        while self._client is None:
+            client = Client(self._url, name=self._name, patience_seconds=self._patience_seconds)
+            try:
+                self._client = await client.__aenter__()
+            except UnavailableError:
+                await asyncio.sleep(0.1)
+        return self._client
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
