@@ -146,7 +146,7 @@ class Member:
                 self.start()
             return None
         self._died_at = now()
-        words = self._last_words()
+        words = self.last_words
         if self._told or any(line in words for line in _OUT_OF_REACH):
             return None
         return Death(self.name, self._died_at, self._process.returncode, words)
@@ -165,7 +165,9 @@ class Member:
         assert self._process is not None
         return await asyncio.to_thread(self._process.wait)
 
-    def _last_words(self) -> str:
+    @property
+    def last_words(self) -> str:
+        """The end of what its process has logged."""
         with self._log.open("rb") as log:
             log.seek(max(self._log_from, log.seek(0, os.SEEK_END) - 4000))
             return log.read().decode("utf-8", "replace")

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote
 
 import msgspec
@@ -91,14 +91,24 @@ class FaultLog(Protocol):
     def write(self, record: msgspec.Struct) -> None: ...
 
 
-@dataclass
+@dataclass(eq=False)
 class Order:
     """A command to spoil the next commits."""
 
     trick: Trick
     left: int
+    """How many are still to be chosen."""
     aim: str
+    owed: int
+    """How many have not been spoiled yet; one that was chosen may be spared."""
     done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Spoil(NamedTuple):
+    """What is to be done to one commit, and by whose order, if by any."""
+
+    trick: Trick
+    order: Order | None = None
 
 
 class Proxy:
@@ -180,7 +190,7 @@ class Proxy:
 
     def spoil_next(self, trick: Trick, count: int = 1, aim: str = "") -> asyncio.Event:
         """Do this to the next commits that fit; the event is set when it has been done."""
-        order = Order(trick, count, aim)
+        order = Order(trick, count, aim, owed=count)
         self._orders.append(order)
         return order.done
 
@@ -191,36 +201,34 @@ class Proxy:
 
     # --- what links ask --------------------------------------------------------------------
 
-    def trick_for(self, link: Link, exchange: Exchange) -> Trick | None:
+    def spoil_for(self, link: Link, exchange: Exchange) -> Spoil | None:
         """What to do to this exchange, which is a commit."""
         for order in self._orders:
             if order.left and _meant(order.aim, link, exchange):
                 order.left -= 1
-                return order.trick
+                return Spoil(order.trick, order)
         for weather in self._weather:
             if (
                 (weather.kind == "unknown_commit" or weather.kind == "lost_request")
                 and _meant(weather.aim, link, exchange)
                 and self._random.random() < weather.share
             ):
-                return weather.kind
+                return Spoil(weather.kind)
         return None
 
-    def spoiled(self, trick: Trick, link: Link, exchange: Exchange) -> None:
-        self._count(trick, exchange)
-        wrote = ", ".join(exchange.wrote)
-        self._tell(trick, now(), f"{link.name}: {wrote}")
-        for order in self._orders:
-            if order.trick == trick and order.left == 0:
+    def spoiled(self, spoil: Spoil, link: Link, exchange: Exchange) -> None:
+        self._count(spoil.trick, exchange)
+        self._tell(spoil.trick, now(), f"{link.name}: {', '.join(exchange.wrote)}")
+        if (order := spoil.order) is not None:
+            order.owed -= 1
+            if order.owed == 0:
                 order.done.set()
-        self._orders = [order for order in self._orders if not order.done.is_set()]
+                self._orders = [other for other in self._orders if other is not order]
 
-    def spared(self, trick: Trick, link: Link, exchange: Exchange) -> None:
+    def spared(self, spoil: Spoil) -> None:
         """It was to be hit, but it was no commit in the end: somebody else may be."""
-        for order in self._orders:
-            if order.trick == trick and _meant(order.aim, link, exchange):
-                order.left += 1
-                return
+        if spoil.order is not None:
+            spoil.order.left += 1
 
     def committed(self, exchange: Exchange) -> None:
         self._count("commit", exchange)
@@ -306,7 +314,7 @@ class Link:
         self._to_client = writer
         self._to_server: asyncio.StreamWriter | None = None
         self._talk = Talk()
-        self._trick: tuple[Trick, Exchange] | None = None
+        self._spoil: tuple[Spoil, Exchange] | None = None
         """Waits for the end of this exchange; what the server says meanwhile is withheld."""
         self._withheld: list[bytes] = []
 
@@ -386,15 +394,16 @@ class Link:
     def _is_lost(self, frame: Frame) -> bool:
         """Follow what the client says; whether it ends here, with its commit not forwarded."""
         exchange = self._talk.asked(frame)
-        if exchange is None or not exchange.commits or self._trick is not None:
+        if exchange is None or not exchange.commits or self._spoil is not None:
             return False
-        trick = self._proxy.trick_for(self, exchange)
-        if trick == "lost_request":
-            self._proxy.spoiled(trick, self, exchange)
+        spoil = self._proxy.spoil_for(self, exchange)
+        if spoil is None:
+            return False
+        if spoil.trick == "lost_request":
+            self._proxy.spoiled(spoil, self, exchange)
             self.reset()
             return True
-        if trick is not None:
-            self._trick = trick, exchange
+        self._spoil = spoil, exchange
         return False
 
     async def _downward(self, from_server: asyncio.StreamReader) -> None:
@@ -412,7 +421,7 @@ class Link:
     def _is_cut(self, frame: Frame, passed: list[bytes]) -> bool:
         """Pass on what the server says; whether it ends here, with its answer thrown away."""
         answering = self._talk.current
-        withheld = self._trick is not None and self._trick[1] is answering
+        withheld = self._spoil is not None and self._spoil[1] is answering
         ended = self._talk.answered(frame)
         (self._withheld if withheld else passed).append(frame.raw)
         if ended is None:
@@ -422,13 +431,13 @@ class Link:
             self._proxy.committed(ended)
         if not withheld:
             return False
-        assert self._trick is not None
-        (trick, _), self._trick = self._trick, None
+        assert self._spoil is not None
+        (spoil, _), self._spoil = self._spoil, None
         if really:
-            self._proxy.spoiled(trick, self, ended)
+            self._proxy.spoiled(spoil, self, ended)
             self.reset()
             return True
-        self._proxy.spared(trick, self, ended)
+        self._proxy.spared(spoil)
         passed += self._withheld
         self._withheld.clear()
         return False

@@ -219,7 +219,9 @@ def _start(worker: str) -> Play:
 def _complete(worker: str, outcome: Outcome, *, grants: int = GRANTS) -> Play:
     async def play(connection: Connection, caller: Caller) -> Answer:
         world = caller.world
-        items = list(world.hands[worker])
+        # Who lost the answer repeats what it asked, whatever has come to its hand meanwhile.
+        asked = world.asked.setdefault((caller.session, caller.turn), list(world.hands[worker]))
+        items = list(asked)
         completed = await complete_attempts(
             connection,
             world.workers[worker],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fault.races.arena import Arena
+from tests.fault.races.mixes import replay_mix
 from tests.fault.races.play import replay
 
 pytestmark = [pytest.mark.fault, pytest.mark.asyncio(loop_scope="module")]
@@ -44,3 +45,8 @@ async def test_enqueue_the_kept_key_and_forget_in_succeeded(arena: Arena) -> Non
         endings=("commit", "commit"),
         order="1 2 2 2 2 1 1 1",
     )
+
+
+async def test_the_mix_of_seed_2265000739(arena: Arena) -> None:
+    """A report that is repeated is the same report, though more has come to the worker's hand."""
+    await replay_mix(arena, seed=2265000739)

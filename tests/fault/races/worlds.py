@@ -103,6 +103,8 @@ class World:
     runs: list[int] = field(default_factory=list)
     hands: dict[str, list[Claimed]] = field(default_factory=lambda: {"A": [], "B": []})
     """What each worker knows that it holds."""
+    asked: dict[tuple[int, int], list[Claimed]] = field(default_factory=dict)
+    """What was reported, by session and turn."""
     lively: bool = False
     """Whether hands follow what the sessions are told; else they stay as the world was made."""
 
