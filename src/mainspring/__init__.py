@@ -9,8 +9,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mainspring.authoring.commands import Command
 from mainspring.authoring.context import Context, context
 from mainspring.authoring.dags import Dag, dag
+from mainspring.authoring.defaults import TaskDefaults
 from mainspring.authoring.ends import Fail, Retry, Skip
 from mainspring.authoring.retries import RetryPolicy
 from mainspring.authoring.tasks import Task, task
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Client",
+    "Command",
     "ConflictError",
     "Context",
     "Dag",
@@ -41,6 +44,7 @@ __all__ = [
     "Skip",
     "SyncClient",
     "Task",
+    "TaskDefaults",
     "UnavailableError",
     "context",
     "dag",

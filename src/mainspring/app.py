@@ -186,6 +186,8 @@ async def run_up(
         }
         if config.dags is not None:
             environment["MAINSPRING_DAGS"] = str(config.dags.absolute())
+        elif config.repository is not None:
+            environment["MAINSPRING_DAGS"] = str(config.repository)
         children = [Child(name, environment, logs) for name in ("engine", "worker")]
         await _supervise(children, postgres, view(url))
     finally:

@@ -15,7 +15,11 @@ import msgspec
 
 from mainspring.domain.durations import parse_duration
 from mainspring.domain.errors import InputError, MainspringError, UnavailableError
+from mainspring.domain.repositories import PREFIX, Repository, parse_repository
 from mainspring.embedded import default_home, find_running
+
+SNAPSHOTS_CACHED = 20
+"""So many snapshots that nobody uses stay in a home's cache; others can be fetched again."""
 
 
 class Leases(msgspec.Struct, frozen=True):
@@ -45,6 +49,8 @@ class Config(msgspec.Struct, frozen=True):
     """None: the embedded PostgreSQL in `home`."""
     dags: Path | None = None
     """The folder that dags are read from."""
+    repository: Repository | None = None
+    """The repository that dags are read from, instead of a folder."""
     leases: Leases = Leases()
     keep: timedelta = timedelta(days=30)
     """How long finished runs are kept."""
@@ -61,20 +67,28 @@ def load_config(
     environ: Mapping[str, str] = os.environ,
     *,
     home: Path | None = None,
-    dags: Path | None = None,
+    dags: Path | Repository | None = None,
     apps: Sequence[str] = (),
 ) -> Config:
     """What the environment says, where the command line said nothing."""
     given_home = _read(environ, "HOME")
-    given_dags = _read(environ, "DAGS")
+    dags = dags or given_dags(_read(environ, "DAGS"))
     return Config(
         home=(home or (Path(given_home) if given_home else default_home())).absolute(),
         database_url=_read(environ, "DATABASE_URL"),
-        dags=dags or (Path(given_dags) if given_dags else None),
+        dags=dags if isinstance(dags, Path) else None,
+        repository=dags if isinstance(dags, Repository) else None,
         leases=_leases(environ),
         keep=_keep(environ),
         apps=tuple(apps or _listed(_read(environ, "APPS"))),
     )
+
+
+def given_dags(text: str | None) -> Path | Repository | None:
+    """Where dags come from, as it is typed: a folder, or `git+URL@BRANCH:FOLDER`."""
+    if not text:
+        return None
+    return parse_repository(text) if text.startswith(PREFIX) else Path(text)
 
 
 def database_url(config: Config) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,11 @@ from mainspring.store.statements import STATEMENTS
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "mainspring"
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-AUTHORS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+AUTHORS = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs" / "tutorial").glob("*.md")),
+    *sorted((ROOT / "docs" / "guides").glob("*.md")),
+]
 """Whose code blocks people paste."""
 
 each_document = pytest.mark.parametrize(
@@ -105,13 +110,38 @@ def test_pictures_load_nothing_from_elsewhere() -> None:
 # --- code ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("block", python_blocks(), ids=lambda block: block.place)
+@pytest.mark.parametrize(
+    "block",
+    [block for block in python_blocks() if block.mark != "pytest"],
+    ids=lambda block: block.place,
+)
 def test_python_blocks_run(block: Block) -> None:
     names: dict[str, Any] = {"__name__": "block"}
     exec(compile(block.text, block.place, "exec"), names)
     for name, value in list(names.items()):
         if name.startswith("test_"):
             value()
+
+
+@pytest.mark.slow
+def test_blocks_for_pytest_pass_beside_the_dags_of_their_page(tmp_path: Path) -> None:
+    """A dag is in a file of its own name there."""
+    for document in AUTHORS:
+        blocks = [block for block in blocks_of(document) if block.language == "python"]
+        tests = [block for block in blocks if block.mark == "pytest"]
+        if not tests:
+            continue
+        folder = tmp_path / document.stem
+        folder.mkdir()
+        for block in blocks:
+            if block.mark == "dag":
+                [name] = re.findall(r"^@dag.*\ndef (\w+)", block.text, re.MULTILINE)
+                (folder / f"{name}.py").write_text(block.text, encoding="utf-8")
+        for number, block in enumerate(tests):
+            (folder / f"test_block_{number}.py").write_text(block.text, encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
+        told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert told.returncode == 0, told.stdout + told.stderr
 
 
 @pytest.mark.slow

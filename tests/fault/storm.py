@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import signal
 import shutil
+import signal
 from collections import Counter
 from collections.abc import (
     AsyncIterator,

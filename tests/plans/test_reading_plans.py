@@ -37,7 +37,7 @@ async def test_a_run_and_its_tasks_are_found_by_key(plain_connection: Connection
 async def test_the_last_run_of_each_dag_costs_one_look_per_dag(
     plain_connection: Connection,
 ) -> None:
-    plan = await explain(plain_connection, "page_dags", 1, "", 100, run=True)
+    plan = await explain(plain_connection, "page_dags", 1, "", 100, None, [], run=True)
     assert not plan.read_whole() & {"run", "task"}, plan.text
     dags = await plain_connection.fetchval("select count(*) from mainspring.dag")
     read = [node.handled for node in plan.root.walk() if node.relation == "run"]

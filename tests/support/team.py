@@ -34,7 +34,7 @@ class Team:
         self.effects = folder / "effects.log"
         self.effects.touch()
         self.working_folder: Path | None = None
-        self._home = folder / "home"
+        self._folder = folder
         self._log = (folder / "processes.log").open("wb")
         self._lease_seconds = lease_seconds
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -56,26 +56,41 @@ class Team:
         self._log.close()
         if not self.connection.is_closed():
             await self.connection.close()
-        print(Path(self._log.name).read_text("utf-8", "replace"))
+        print(self.log())
 
     # --- processes -------------------------------------------------------------------------
 
-    def start_engine(self) -> subprocess.Popen[bytes]:
-        return self._start("engine")
+    def start_engine(self, **environment: str) -> subprocess.Popen[bytes]:
+        return self._start("engine", **environment)
 
     def start_worker(self, *options: str) -> subprocess.Popen[bytes]:
         return self._start("worker", *options)
 
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def start_distant_worker(self, *options: str, fault: str = "") -> subprocess.Popen[bytes]:
+        """As on another machine: with a home of its own, and without the folder of dags."""
+        return self._start(
+            "worker",
+            *options,
+            MAINSPRING_HOME=str(self.distant_home),
+            MAINSPRING_DAGS="",
+            MAINSPRING_FAULT=fault,
+        )
+
+    @property
+    def distant_home(self) -> Path:
+        return self._folder / "elsewhere"
+
+    def _start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
             [sys.executable, "-m", "mainspring", *arguments],
             env={
                 **os.environ,
                 "MAINSPRING_DATABASE_URL": self.url,
-                "MAINSPRING_HOME": str(self._home),
+                "MAINSPRING_HOME": str(self._folder / "home"),
                 "MAINSPRING_DAGS": str(self.dags),
                 "MAINSPRING_LEASE_SECONDS": str(self._lease_seconds),
                 "EFFECTS": str(self.effects),
+                **environment,
             },
             cwd=self.working_folder,
             stdin=subprocess.DEVNULL,
@@ -144,6 +159,10 @@ class Team:
             run_id,
         )
         return b"".join(row["content"] for row in rows)
+
+    def log(self) -> str:
+        """What the processes have said."""
+        return Path(self._log.name).read_text("utf-8", "replace")
 
     def effects_of(self, word: str) -> list[str]:
         lines = self.effects.read_text("utf-8").splitlines()

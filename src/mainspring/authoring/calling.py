@@ -14,12 +14,14 @@ import inspect
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypedDict
 
 import msgspec
 
+from mainspring.authoring.commands import Command
 from mainspring.authoring.ends import Fail, Retry, Skip
 from mainspring.authoring.retries import qualified_name
 from mainspring.authoring.signatures import annotations_of
@@ -37,6 +39,7 @@ __all__ = [
     "argument_vector",
     "arguments_for",
     "check_arguments",
+    "command_of",
     "encode_result",
     "error_of",
     "outcome_of",
@@ -102,8 +105,17 @@ def check_arguments(task: AnyTask) -> None:
     _decoder(task)
 
 
+def command_of(task: AnyTask, value: Any) -> Command:
+    """What a task with `executor="command"` returned, checked to be a command."""
+    if not isinstance(value, Command):
+        return Command(argument_vector(task, value))
+    return Command(argument_vector(task, value), _variables(task, value.env), _cwd(task, value.cwd))
+
+
 def argument_vector(task: AnyTask, value: Any) -> list[str]:
-    """What a task with `executor="command"` returned, checked to be an argument vector."""
+    """The program and the arguments of what a task with `executor="command"` returned."""
+    if isinstance(value, Command):
+        value = value.arguments
     items = list(value) if isinstance(value, (list, tuple)) else []
     if not items or not all(isinstance(item, str) for item in items) or not items[0]:
         raise ResultError(
@@ -116,6 +128,23 @@ def argument_vector(task: AnyTask, value: Any) -> list[str]:
             f"task {shown(task.name)}: an argument of its command holds a NUL character"
         )
     return items
+
+
+def _variables(task: AnyTask, env: object) -> dict[str, str]:
+    variables: dict[Any, Any] = dict(env) if isinstance(env, Mapping) else {None: None}
+    for name, value in variables.items():
+        what = f"task {shown(task.name)}: the environment of its command"
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise ResultError(f"{what} is not a mapping from text to text")
+        if not name or "=" in name or "\x00" in name + value:
+            raise ResultError(f"{what} cannot hold the variable {shown(name)}")
+    return variables
+
+
+def _cwd(task: AnyTask, cwd: object) -> str | None:
+    if cwd is None or (isinstance(cwd, str) and cwd and "\x00" not in cwd):
+        return cwd
+    raise ResultError(f"task {shown(task.name)}: the `cwd` of its command is not a path")
 
 
 def _imported(module_name: str, entry: str) -> Any:

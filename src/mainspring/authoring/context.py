@@ -12,19 +12,24 @@ nobody could say whose thread it is, and a task must not change its meaning with
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from mainspring.authoring.drawing import current_drawing
-from mainspring.domain.errors import DefinitionError
+from mainspring.domain.errors import DefinitionError, InputError
+from mainspring.domain.names import shown
+
+if TYPE_CHECKING:
+    from mainspring.authoring.logger import AttemptLogger
 
 _TERM_BITS = 32
+PROGRESS_LENGTH_MAX = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +48,8 @@ class Context:
     due_at: datetime
     """When the run was due, in UTC; the same for all its tasks and attempts."""
     parameters_json: bytes = field(default=b"{}", repr=False)
+    report: Callable[[float, str], None] | None = field(default=None, repr=False, compare=False)
+    """Who is told of progress; nobody outside of a worker."""
 
     @property
     def idempotency_key(self) -> str:
@@ -59,10 +66,45 @@ class Context:
         """The run's parameters as JSON data: a date is text here."""
         return MappingProxyType(self._parameters)
 
+    def progress(self, percent: float, text: str = "") -> None:
+        """Tell how far this attempt is, as often as you like; people see the last word of a second.
+
+        What lies outside of 0 to 100 is cut to it, and text after 200 characters.
+        """
+        given: object = percent
+        if isinstance(given, bool) or not isinstance(given, (int, float)) or given != given:
+            raise InputError(f"progress: expected a percentage from 0 to 100, got {shown(given)}")
+        words: object = text
+        if not isinstance(words, str):
+            raise InputError(f"progress: expected text, got `{type(words).__name__}`")
+        if self.report is not None:
+            self.report(float(min(max(percent, 0), 100)), _line(text))
+
+    @functools.cached_property
+    def log(self) -> AttemptLogger:
+        """A logger of Python's own; its records have `run_id`, `dag`, `task` and `attempt`."""
+        # Only now: most tasks print or say nothing, and importing us is to be quick.
+        from logging import getLogger
+
+        from mainspring.authoring.logger import AttemptLogger
+
+        facts = {name: getattr(self, name) for name in ("run_id", "dag", "task", "attempt")}
+        return AttemptLogger(getLogger(f"mainspring.{self.dag}.{self.task}"), facts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what belongs to this process, so that it can be sent to another."""
+        return {key: value for key, value in vars(self).items() if key not in ("report", "log")}
+
     @functools.cached_property
     def _parameters(self) -> dict[str, Any]:
         decoded: dict[str, Any] = msgspec.json.decode(self.parameters_json)
         return decoded
+
+
+def _line(text: str) -> str:
+    """One line that UTF-8 and PostgreSQL can hold."""
+    line = " ".join(text[: 4 * PROGRESS_LENGTH_MAX].replace("\x00", " ").split())
+    return line[:PROGRESS_LENGTH_MAX].encode("utf-8", "replace").decode()
 
 
 def context() -> Context:
@@ -110,9 +152,19 @@ enter = _current.set
 """From here on, this code runs in that attempt; with None, in no attempt."""
 
 
+_report: Callable[[Any, float, str], None] | None = None
+
+
+def report_to(report: Callable[[Any, float, str], None]) -> None:
+    """From here on, progress is told there, together with what `enter` was given."""
+    global _report  # noqa: PLW0603
+    _report = report
+
+
 def _context_of(told: Told) -> Context:
     attempt = told.attempt
     return Context(
+        report=None if _report is None else functools.partial(_report, told),
         run_id=attempt.run_id,
         dag=attempt.dag,
         task=attempt.task,

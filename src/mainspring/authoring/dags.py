@@ -7,8 +7,16 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NoReturn, ParamSpec, overload
 
+from mainspring.authoring.defaults import TaskDefaults
 from mainspring.authoring.drawing import Drawing, RunParameter
-from mainspring.authoring.options import checked_name, checked_seconds, checked_text
+from mainspring.authoring.options import (
+    DESCRIPTION_LENGTH_MAX,
+    checked_line,
+    checked_name,
+    checked_seconds,
+    checked_text,
+    first_line,
+)
 from mainspring.authoring.signatures import annotations_of, signature_of
 from mainspring.domain.durations import Duration
 from mainspring.domain.errors import DefinitionError
@@ -19,15 +27,18 @@ from mainspring.domain.specs import DagSpec, ParameterSpec
 P = ParamSpec("P")
 
 TAGS_MAX = 100
-DESCRIPTION_LENGTH_MAX = 10_000
+DOC_LENGTH_MAX = 100_000
 
 
 class Dag(Generic[P]):
     """A named graph of tasks, drawn by a function when `spec` is first asked for."""
 
-    def __init__(self, function: Callable[P, Any], options: DagSpec) -> None:
+    def __init__(
+        self, function: Callable[P, Any], options: DagSpec, defaults: TaskDefaults | None = None
+    ) -> None:
         self.function = function
         self._options = options
+        self._defaults = defaults or TaskDefaults()
         functools.update_wrapper(self, function, updated=())
 
     @property
@@ -46,7 +57,7 @@ class Dag(Generic[P]):
 
     @functools.cached_property
     def _drawn(self) -> tuple[DagSpec, Drawing]:
-        drawing = Drawing(self.name)
+        drawing = Drawing(self.name, self._defaults.fields)
         parameters = {p.name: RunParameter(drawing, p.name) for p in self._options.parameters}
         draw: Callable[..., Any] = self.function
         with drawing.current():
@@ -72,9 +83,11 @@ def dag(
     *,
     name: str | None = None,
     description: str | None = None,
+    doc: str | None = None,
     owner: str = "",
     tags: Sequence[str] = (),
     timeout: Duration | None = None,
+    defaults: TaskDefaults | None = None,
 ) -> Callable[[Callable[P, Any]], Dag[P]]: ...
 
 
@@ -84,13 +97,17 @@ def dag(
     *,
     name: str | None = None,
     description: str | None = None,
+    doc: str | None = None,
     owner: str = "",
     tags: Sequence[str] = (),
     timeout: Duration | None = None,
+    defaults: TaskDefaults | None = None,
 ) -> Dag[P] | Callable[[Callable[P, Any]], Dag[P]]:
     """Make a dag of a function: its parameters are the run's, the tasks it calls are the graph.
 
-    `description` is the docstring if it is not given; `timeout` bounds a whole run.
+    `timeout` bounds a whole run; `defaults` are options for each of its tasks. The rest is for
+    people, and no part of the graph: `doc` is Markdown, the docstring if it is not given, and
+    `description` its first line.
     """
 
     def decorate(function: Callable[P, Any]) -> Dag[P]:
@@ -99,7 +116,8 @@ def dag(
         checked_name("a dag", own_name if name is None else name, hint=hint)
         what = f"dag {shown(name or own_name)}"
         parameters = _parameters(what, function)
-        text = (inspect.getdoc(function) or "") if description is None else description
+        text = (inspect.getdoc(function) or "") if doc is None else doc
+        checked_text(f"{what}: `doc`", text, DOC_LENGTH_MAX)
         options = DagSpec(
             name=name or own_name,
             tasks=(),
@@ -107,11 +125,14 @@ def dag(
             timeout_seconds=None
             if timeout is None
             else checked_seconds(f"{what}: `timeout`", timeout, positive=True),
-            description=checked_text(f"{what}: `description`", text, DESCRIPTION_LENGTH_MAX),
-            owner=checked_text(f"{what}: `owner`", owner, NAME_LENGTH_MAX),
+            description=first_line(text)
+            if description is None
+            else checked_line(f"{what}: `description`", description, DESCRIPTION_LENGTH_MAX),
+            doc=text,
+            owner=checked_line(f"{what}: `owner`", owner, NAME_LENGTH_MAX),
             tags=_tags(what, tags),
         )
-        return Dag(function, options)
+        return Dag(function, options, _task_defaults(what, defaults))
 
     return decorate if function is None else decorate(function)
 
@@ -130,10 +151,22 @@ def _parameters(what: str, function: Callable[..., Any]) -> tuple[ParameterSpec,
     )
 
 
+def _task_defaults(what: str, defaults: object) -> TaskDefaults | None:
+    if defaults is None or isinstance(defaults, TaskDefaults):
+        return defaults
+    raise DefinitionError(
+        f"{what}: `defaults`: expected `TaskDefaults`, got `{type(defaults).__name__}`",
+        hint='write `defaults=TaskDefaults(retries=2, timeout="10m")`',
+    )
+
+
 def _tags(what: str, tags: Sequence[str]) -> tuple[str, ...]:
     given: object = tags
     if isinstance(given, str) or not isinstance(given, (list, tuple, set, frozenset)):
         raise DefinitionError(f'{what}: `tags`: expected a list such as ["sales"]')
     if len(given) > TAGS_MAX:
         raise DefinitionError(f"{what}: more than {TAGS_MAX} tags")
-    return tuple(sorted({checked_text(f"{what}: `tags`", tag, NAME_LENGTH_MAX) for tag in given}))
+    checked = {checked_line(f"{what}: `tags`", tag, NAME_LENGTH_MAX) for tag in given}
+    if "" in checked:
+        raise DefinitionError(f"{what}: `tags`: one of them is empty")
+    return tuple(sorted(checked))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import msgspec
@@ -53,8 +54,10 @@ def current_drawing() -> Drawing | None:
 class Drawing:
     """One dag's graph, growing."""
 
-    def __init__(self, dag: str) -> None:
+    def __init__(self, dag: str, defaults: Mapping[str, Any] = MappingProxyType({})) -> None:
         self.dag = dag
+        self.defaults = defaults
+        """Fields of `TaskSpec` for tasks that do not choose them."""
         self.tasks: list[TaskSpec] = []
         self.edges: set[tuple[int, int]] = set()
         self.functions: dict[str, Callable[..., Any]] = {}

@@ -8,6 +8,8 @@ from mainspring.domain.durations import Duration, parse_duration
 from mainspring.domain.errors import DefinitionError, InputError
 from mainspring.domain.names import listed, name_problem, shown
 
+DESCRIPTION_LENGTH_MAX = 1_000
+
 
 def checked_name(what: str, name: object, *, hint: str = "") -> str:
     if problem := name_problem(name):
@@ -39,6 +41,20 @@ def checked_choice(what: str, value: object, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in names:
         raise DefinitionError(f"{what}: expected one of {listed(names)}, got {shown(value)}")
     return str(value)
+
+
+def checked_line(what: str, value: object, length_max: int) -> str:
+    text = checked_text(what, value, length_max)
+    if text != text.strip() or len(text.splitlines()) > 1:
+        raise DefinitionError(f"{what}: expected one line without space around it")
+    return text
+
+
+def first_line(text: str) -> str:
+    """The first line of a docstring as a description: shortened and cleaned, never refused."""
+    line = text.strip().partition("\n")[0].rstrip()
+    line = line.encode("utf-8", "backslashreplace").decode().replace("\x00", "")
+    return line if len(line) <= DESCRIPTION_LENGTH_MAX else f"{line[: DESCRIPTION_LENGTH_MAX - 1]}…"
 
 
 def checked_text(what: str, value: object, length_max: int) -> str:

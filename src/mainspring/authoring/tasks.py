@@ -5,35 +5,33 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, Literal, NoReturn, ParamSpec, TypeVar, overload
 
 import msgspec
 
+from mainspring.authoring.defaults import checked_policy, shared_policy, task_fields
 from mainspring.authoring.drawing import current_drawing, storable
 from mainspring.authoring.options import (
+    DESCRIPTION_LENGTH_MAX,
     checked_choice,
+    checked_line,
     checked_name,
-    checked_seconds,
-    checked_text,
-    checked_whole,
+    first_line,
 )
-from mainspring.authoring.retries import ATTEMPTS_MAX, RetryPolicy
+from mainspring.authoring.retries import RetryPolicy
 from mainspring.authoring.signatures import annotations_of, signature_of
 from mainspring.domain.durations import Duration
 from mainspring.domain.errors import DefinitionError
-from mainspring.domain.lanes import PRIORITY_DEFAULT, PRIORITY_MAX, PRIORITY_MIN, SlotKind
+from mainspring.domain.lanes import SlotKind
 from mainspring.domain.names import closest, shown
 from mainspring.domain.parameters import parameter_spec
-from mainspring.domain.specs import DagSpec, Parameter, RetrySpec, TaskSpec
+from mainspring.domain.specs import DagSpec, Parameter, TaskSpec
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 ExecutorName = Literal["process", "thread", "async", "command"]
-
-LOST_MAX = 1000
-DESCRIPTION_LENGTH_MAX = 10_000
 
 
 class Task(Generic[P, R]):
@@ -44,12 +42,19 @@ class Task(Generic[P, R]):
     """
 
     def __init__(
-        self, function: Callable[P, R], spec: TaskSpec, retry: RetryPolicy | None = None
+        self,
+        function: Callable[P, R],
+        spec: TaskSpec,
+        retry: RetryPolicy | None = None,
+        *,
+        given: Iterable[str] = (),
     ) -> None:
         self.function = function
         self.spec = spec
         """Name and options; the arguments come with each call in a dag."""
         self.retry = retry
+        self._given = frozenset(given)
+        """The fields of `spec` that the author chose, so that a dag's defaults do not."""
         self._exact_name = False
         self._signature = signature_of(function, f"task {shown(spec.name)}", extra=True)
         # Without the function's own attributes: another decorator's `retry` is not ours.
@@ -65,13 +70,47 @@ class Task(Generic[P, R]):
         if drawing is None:
             return self.function(*args, **kwargs)
         arguments = self._by_name(args, kwargs)
-        return drawing.add_task(self.spec, self.function, arguments, exact_name=self._exact_name)
+        spec = self._under(drawing.defaults)
+        return drawing.add_task(spec, self.function, arguments, exact_name=self._exact_name)
 
     def named(self, name: str) -> Task[P, R]:
         """The same task under a name of its own, to be called in a dag."""
+        return self.with_options(name=checked_name("a task", name))
+
+    def with_options(
+        self,
+        *,
+        name: str | None = None,
+        retries: int | None = None,
+        retry: RetryPolicy | None = None,
+        timeout: Duration | None = None,
+        queue: str | None = None,
+        priority: int | None = None,
+        max_lost: int | None = None,
+        on_lost: Literal["retry", "fail"] | None = None,
+        description: str | None = None,
+    ) -> Task[P, R]:
+        """The same task with these options, to be called in a dag; the others stay."""
+        what = f"task {shown(self.name if name is None else name)}"
+        fields = task_fields(
+            what,
+            retry=shared_policy(what, retries, retry),
+            timeout=timeout,
+            queue=queue,
+            priority=priority,
+            max_lost=max_lost,
+            on_lost=on_lost,
+        )
         twin = copy.copy(self)
-        twin.spec = msgspec.structs.replace(self.spec, name=checked_name("a task", name))
-        twin._exact_name = True
+        twin._given = self._given.union(fields)
+        if name is not None:
+            fields["name"] = checked_name("a task", name)
+            twin._exact_name = True
+        if description is not None:
+            fields["description"] = checked_line(
+                f"{what}: `description`", description, DESCRIPTION_LENGTH_MAX
+            )
+        twin.spec = msgspec.structs.replace(self.spec, **fields)
         return twin
 
     def as_dag(self) -> DagSpec:
@@ -92,6 +131,13 @@ class Task(Generic[P, R]):
                 description=self.spec.description,
             )
         )
+
+    def _under(self, defaults: Mapping[str, Any]) -> TaskSpec:
+        """With what the dag says for all of its tasks and this one does not say itself."""
+        fields = {name: value for name, value in defaults.items() if name not in self._given}
+        if self.spec.kind is not SlotKind.PROCESS:
+            fields.pop("kind", None)
+        return msgspec.structs.replace(self.spec, **fields) if fields else self.spec
 
     def _by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -134,11 +180,12 @@ def task(
     retries: int | None = None,
     retry: RetryPolicy | None = None,
     timeout: Duration | None = None,
-    queue: str = "default",
-    priority: int = PRIORITY_DEFAULT,
+    queue: str | None = None,
+    priority: int | None = None,
     executor: ExecutorName | None = None,
-    max_lost: int = 3,
-    on_lost: Literal["retry", "fail"] = "retry",
+    max_lost: int | None = None,
+    on_lost: Literal["retry", "fail"] | None = None,
+    description: str | None = None,
 ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
 
 
@@ -150,20 +197,23 @@ def task(
     retries: int | None = None,
     retry: RetryPolicy | None = None,
     timeout: Duration | None = None,
-    queue: str = "default",
-    priority: int = PRIORITY_DEFAULT,
+    queue: str | None = None,
+    priority: int | None = None,
     executor: ExecutorName | None = None,
-    max_lost: int = 3,
-    on_lost: Literal["retry", "fail"] = "retry",
+    max_lost: int | None = None,
+    on_lost: Literal["retry", "fail"] | None = None,
+    description: str | None = None,
 ) -> Task[P, R] | Callable[[Callable[P, R]], Task[P, R]]:
     """Make a task of a function.
 
     `retries` counts attempts after the first; `retry` is a whole policy instead. `timeout` bounds
-    one attempt. `priority` goes from 0 to 9, higher sooner. `executor` says how it runs: plain
-    functions in a process (or `"thread"`), async functions in a shared event loop; with
-    `"command"` the function returns an argument vector, which is executed without a shell, and the
-    result is the last line that it prints. `max_lost` and `on_lost` say what happens when the
-    process or the machine under an attempt is gone: whether, and how often, it is tried anew.
+    one attempt. `priority` goes from 0 to 9, higher sooner, 5 if nothing is said. `executor` says
+    how it runs: plain functions in a process (or `"thread"`), async functions in a shared event
+    loop; with `"command"` the function returns an argument vector, which is executed without a
+    shell, and the result is the last line that it prints. `max_lost` and `on_lost` say what
+    happens when the process or the machine under an attempt is gone: whether, and how often (3
+    times), it is tried anew. `description` is the first line of the docstring if it is not given.
+    What is not said here may be said for all tasks of a dag by its `TaskDefaults`.
     """
 
     def decorate(function: Callable[P, R]) -> Task[P, R]:
@@ -172,37 +222,29 @@ def task(
         checked_name("a task", own_name if name is None else name, hint=hint)
         what = f"task {shown(name or own_name)}"
         signature_of(function, what, extra=True)
-        policy = _policy(what, retries, retry)
+        policy = checked_policy(what, retries, retry)
+        fields = task_fields(
+            what,
+            retry=policy,
+            timeout=timeout,
+            queue=queue,
+            priority=priority,
+            max_lost=max_lost,
+            on_lost=on_lost,
+        )
         spec = TaskSpec(
             name=name or own_name,
             entry=f"{function.__module__}:{function.__qualname__}",
             kind=_kind(what, function, executor),
-            queue=checked_name(f"the queue of {what}", queue),
-            priority=checked_whole(f"{what}: `priority`", priority, PRIORITY_MIN, PRIORITY_MAX),
-            retry=RetrySpec() if policy is None else policy.spec,
-            timeout_seconds=_timeout(what, timeout),
-            max_lost=checked_whole(f"{what}: `max_lost`", max_lost, 1, LOST_MAX),
-            on_lost=_on_lost(what, on_lost),
-            description=_first_line(what, function),
+            **fields,
+            description=first_line(inspect.getdoc(function) or "")
+            if description is None
+            else checked_line(f"{what}: `description`", description, DESCRIPTION_LENGTH_MAX),
         )
-        return Task(function, spec, policy)
+        chosen = fields if executor is None else (*fields, "kind")
+        return Task(function, spec, policy, given=chosen)
 
     return decorate if function is None else decorate(function)
-
-
-def _policy(what: str, retries: int | None, retry: RetryPolicy | None) -> RetryPolicy | None:
-    if retries is not None and retry is not None:
-        raise DefinitionError(f"{what}: `retries` and `retry` both say how often; give one of them")
-    if retries is not None:
-        checked_whole(f"{what}: `retries`", retries, 0, ATTEMPTS_MAX - 1)
-        return RetryPolicy(attempts=retries + 1)
-    given: object = retry
-    if given is not None and not isinstance(given, RetryPolicy):
-        raise DefinitionError(
-            f"{what}: `retry`: expected a `RetryPolicy`, got `{type(given).__name__}`",
-            hint="for a number of retries write `retries=…`",
-        )
-    return retry
 
 
 def _kind(what: str, function: Callable[..., Any], executor: str | None) -> SlotKind:
@@ -225,19 +267,3 @@ def _kind(what: str, function: Callable[..., Any], executor: str | None) -> Slot
             hint='write it with `async def`, or use `executor="thread"`',
         )
     return kind
-
-
-def _timeout(what: str, timeout: Duration | None) -> float | None:
-    if timeout is None:
-        return None
-    return checked_seconds(f"{what}: `timeout`", timeout, positive=True)
-
-
-def _on_lost(what: str, on_lost: str) -> Literal["retry", "fail"]:
-    checked_choice(f"{what}: `on_lost`", on_lost, ("retry", "fail"))
-    return "fail" if on_lost == "fail" else "retry"
-
-
-def _first_line(what: str, function: Callable[..., Any]) -> str:
-    text = (inspect.getdoc(function) or "").partition("\n")[0]
-    return checked_text(f"the docstring of {what}", text, DESCRIPTION_LENGTH_MAX)

@@ -15,7 +15,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import assert_never
 
@@ -178,27 +178,34 @@ def _line_in(trace: str, path: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _merged(found: Iterable[FileRead]) -> BundleReport:
-    dags: dict[str, DagSpec] = {}
-    files: dict[str, str] = {}
-    problems: list[FileProblem] = []
+def _merged(found: Sequence[FileRead]) -> BundleReport:
+    problems = [problem for read in found for problem in read.problems]
+    homes: dict[str, list[str]] = {}
     for read in found:
-        problems += read.problems
         for dag in read.dags:
-            if dag.name in files:
-                problems.append(
-                    FileProblem(
-                        read.file,
-                        None,
-                        f"the name {shown(dag.name)} is already that of a dag in "
-                        f"`{files[dag.name]}`, which stays",
-                        hint='give one of them another name: `@dag(name="…")`',
-                    )
-                )
-                continue
-            dags[dag.name], files[dag.name] = dag, read.file
+            homes.setdefault(dag.name, []).append(read.file)
+    dags: dict[str, DagSpec] = {}
+    for read in found:
+        for dag in read.dags:
+            if len(homes[dag.name]) == 1:
+                dags[dag.name] = dag
+            else:
+                # Neither is taken: which of them is meant is not for their names to decide.
+                problems.append(_namesake(dag.name, read.file, homes[dag.name]))
     return BundleReport(
         dags=[dags[name] for name in sorted(dags)],
-        files={name: files[name] for name in sorted(files)},
+        files={name: homes[name][0] for name in sorted(dags)},
         problems=sorted(problems, key=lambda problem: (problem.file, problem.line or 0)),
+    )
+
+
+def _namesake(name: str, file: str, homes: Sequence[str]) -> FileProblem:
+    others = [f"`{other}`" for other in dict.fromkeys(homes) if other != file]
+    where = f"also in {' and '.join(others)}" if others else "twice in this file"
+    return FileProblem(
+        file,
+        None,
+        f"the dag {shown(name)} is defined {where}; neither is used, and the last good version"
+        " stays",
+        hint='give one of them another name: `@dag(name="…")`',
     )

@@ -36,6 +36,14 @@ class TreeFile(NamedTuple):
     executable: bool
 
 
+class Entry(NamedTuple):
+    """One file of a tree, as the tree's digest counts it."""
+
+    path: str
+    executable: bool
+    content: bytes
+
+
 def files_in(folder: Path) -> list[TreeFile]:
     """The bundle's files, sorted by path."""
     root = os.path.realpath(folder)

@@ -87,7 +87,7 @@ def _picture(scene: _Scene, config: Config, command: str) -> Group:
         pairs(
             [
                 ("home", safe(str(config.home))),
-                ("dags", safe(f"{config.dags}: {', '.join(scene.dags) or 'none yet'}")),
+                ("dags", safe(f"{_source(config)}: {', '.join(scene.dags) or 'none yet'}")),
                 ("workers", f"{len(scene.workers)}, with {counted(busy, 'task')} in hand"),
             ]
         ),
@@ -150,3 +150,8 @@ async def _show_lines(client: Client, config: Config, command: str) -> None:
                 took = lasted(run.started_at, run.finished_at) if run.closed else ""
                 out.print(f"run {run.id} of {safe(run.dag)}: {run.state}{took and f' in {took}'}")
         await asyncio.sleep(_POLL_SECONDS)
+
+
+def _source(config: Config) -> str:
+    found = config.repository
+    return str(config.dags) if found is None else f"{found.public_url}, branch {found.branch}"

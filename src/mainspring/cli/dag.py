@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mainspring.cli.dag_test import test
+from mainspring.cli.dag_versions import diff, rollback, versions
 from mainspring.cli.options import home_option, json_option
 from mainspring.cli.trigger import trigger
 
@@ -18,21 +19,28 @@ if TYPE_CHECKING:
 
 @click.group()
 def dag() -> None:
-    """List, show, trigger and test dags."""
+    """List, show, trigger, test, compare and roll back dags."""
 
 
 dag.add_command(trigger)
 dag.add_command(test)
+dag.add_command(versions)
+dag.add_command(diff)
+dag.add_command(rollback)
 
 
 @dag.command("list")
+@click.option("--owner", help="Only dags of this owner.")
+@click.option(
+    "--tag", "tags", multiple=True, help="Only dags with this tag; repeated: with all of them."
+)
 @json_option
 @home_option
-def list_dags(as_json: bool, home: Path | None) -> None:
+def list_dags(owner: str | None, tags: tuple[str, ...], as_json: bool, home: Path | None) -> None:
     """All dags with their last runs, and the files that could not be read."""
     from mainspring.cli.session import with_client
 
-    with_client(home, _list, as_json)
+    with_client(home, _list, owner, tags, as_json)
 
 
 @dag.command()
@@ -46,7 +54,7 @@ def show(name: str, as_json: bool, home: Path | None) -> None:
     with_client(home, _show, name, as_json)
 
 
-async def _list(client: Client, as_json: bool) -> None:
+async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_json: bool) -> None:
     from rich.text import Text
 
     from mainspring.cli import shapes
@@ -55,7 +63,7 @@ async def _list(client: Client, as_json: bool) -> None:
     from mainspring.domain.states import RUN
     from mainspring.store import reading
 
-    dags = await client.ask(reading.list_dags)
+    dags = await client.ask(reading.list_dags, owner=owner, tags=tags)
     problems = await client.ask(reading.list_file_problems)
     if as_json:
         print_json([shapes.dag_line(line) for line in dags])
@@ -63,21 +71,30 @@ async def _list(client: Client, as_json: bool) -> None:
     now = await client.ask(reading.read_clock)
     out = console()
     if dags:
-        lines = table("dag", "version", "tasks", "last run", "", "tags", right=["version", "tasks"])
+        columns = ("dag", "version", "tasks", "last run", "", "owner", "tags")
+        lines = table(*columns, right=["version", "tasks"])
         for line in dags:
             state, when = Text(""), Text("")
             if line.last_run_state and line.last_run_created_at:
                 state = state_text(RUN, line.last_run_state)
                 when = faint(f"{ago(line.last_run_created_at, now)}, run {line.last_run_id}")
+            name = Text(safe(line.name), style="bold")
+            if line.gone_at is not None:
+                name.append("  gone", style="yellow")
+            elif line.rolled_back_at is not None:
+                name.append("  rolled back", style="yellow")
             lines.add_row(
-                Text(safe(line.name), style="bold"),
+                name,
                 str(line.version),
                 number(line.tasks),
                 state,
                 when,
+                shortened(line.owner, 20),
                 shortened(", ".join(line.tags), 40),
             )
         out.print(lines)
+    elif owner is not None or tags:
+        out.print("No dag is like that.")
     elif not problems:
         out.print("There are no dags yet.")
         out.print(faint("give a folder of dags: `mainspring up --dags DIR`"))
@@ -108,6 +125,7 @@ async def _show(client: Client, name: str, as_json: bool) -> None:
 
 
 def _print(found: DagRow) -> None:
+    from rich.markdown import Markdown
     from rich.text import Text
 
     from mainspring.cli.output import FAINT, console, heading, indented, pairs, table
@@ -131,6 +149,8 @@ def _print(found: DagRow) -> None:
                 ("file", safe(found.file)),
                 ("snapshot", safe(found.snapshot[:12])),
                 ("changed", clock(found.changed_at)),
+                ("rolled back", clock(found.rolled_back_at) if found.rolled_back_at else None),
+                ("gone", f"since {clock(found.gone_at)}" if found.gone_at else None),
             ]
         )
     )
@@ -146,6 +166,10 @@ def _print(found: DagRow) -> None:
     out.print()
     out.print(heading(counted(len(spec.tasks), "task")))
     _print_tasks(found)
+    if spec.doc.strip() != spec.description:
+        out.print()
+        out.print(heading("documentation"))
+        out.print(indented(Markdown(safe_lines(spec.doc))))
 
 
 def _print_tasks(found: DagRow) -> None:

@@ -1,7 +1,7 @@
 """`mainspring dag test`: one run right here, without a database.
 
 Tasks run one after the other, parents before children, in host children as they would on a
-worker. Retry policies are honoured; only the rests between attempts are cut short.
+worker. What comes next is `mainspring.trial`'s to say; only the rests between attempts are cut.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ import msgspec
 
 from mainspring.cli.errors import DONE, FAILED
 from mainspring.cli.options import dags_option, json_option, parameter_options
-from mainspring.domain.bindings import arguments_of
 from mainspring.domain.errors import DefinitionError, InputError, NotFoundError
 from mainspring.domain.names import closest, shown
-from mainspring.domain.outcomes import Error, Failed, Outcome, decide
-from mainspring.domain.specs import DagSpec, in_order, parents_of
+from mainspring.domain.specs import DagSpec
 from mainspring.domain.states import AttemptState, RunState, TaskState
+from mainspring.trial import Due, Report, Trial, Tried
 
 if TYPE_CHECKING:
     from mainspring.bundles.report import FileProblem
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
 
 _REST_SECONDS_MAX = 1.0
 _UNRUN_SHOWN = 20
-_GENERATION = 1
-_EPOCH = 0
-"""Below that of any database: what is fenced refuses a trial once it has seen a real run."""
 _LOG_CHARACTERS_MAX = 1024 * 1024
 """How much of a task's output goes into the JSON document."""
 
@@ -72,7 +68,7 @@ async def _test(
     spec = await _read(folder, name)
     parameters = validate_parameters(spec, given_parameters(spec, pairs, params))
     report = _Document(spec, parameters) if as_json else _Screen(spec)
-    state = await Trial(spec, folder, parameters, report).run()
+    state = await _Tester(spec, folder, parameters, report).run()
     report.over(state)
     return DONE if state is RunState.SUCCEEDED else FAILED
 
@@ -101,130 +97,73 @@ def _problem_words(problem: FileProblem) -> str:
     return f"{place}: {problem.message.strip().splitlines()[0]}"
 
 
-class Tried(msgspec.Struct, frozen=True):
-    """One attempt, as it went."""
-
-    attempt: int
-    state: AttemptState
-    seconds: float
-    error: Error | None
-
-
-class Report(Protocol):
-    """Who is told how it goes."""
+class _Told(Report, Protocol):
+    """Who is told how it goes, and what tasks print."""
 
     def logged(self, node: int, term: int, data: bytes) -> None: ...
 
-    def tried(self, node: int, tried: Tried) -> None: ...
 
-    def rests(self, node: int, delay_seconds: float) -> None: ...
-
-    def ended(self, node: int, state: TaskState, result: bytes | None) -> None: ...
-
-    def over(self, state: RunState) -> None: ...
-
-
-class Trial:
-    """One run of a dag in this process; the listener of its hosts."""
+class _Tester:
+    """Makes the attempts of a trial in hosts; the listener of these."""
 
     def __init__(
-        self, spec: DagSpec, folder: Path, parameters: dict[str, Any], report: Report
+        self, spec: DagSpec, folder: Path, parameters: dict[str, Any], report: _Told
     ) -> None:
-        self._spec = spec
         self._folder = folder
-        self._parameters = parameters
         self._report = report
         # A number that no run in a database has, and another one each time: whoever is given an
         # idempotency key of this run has not seen it before.
-        self._run_id = time.time_ns() // 1000
-        self._due_at = datetime.now(UTC)
-        self._results: dict[int, bytes] = {}
-        self._states: dict[int, TaskState] = {}
+        run_id = time.time_ns() // 1000
+        self._trial = Trial(
+            spec,
+            parameters,
+            report,
+            run_id=run_id,
+            due_at=datetime.now(UTC),
+            random=random.random,
+            side_by_side=False,
+        )
         self._end: asyncio.Future[Ended] | None = None
 
     async def run(self) -> RunState:
-        """How the run ends: the same rules as in the database."""
         from mainspring.executors.hosts import Hosts
         from mainspring.worker.slots import default_slots
 
-        parents = parents_of(self._spec)
         hosts = Hosts(self, slots=default_slots(), stop_grace_seconds=1.0)
         try:
-            for node in in_order(self._spec):
-                before = {self._states[parent] for parent in parents[node]}
-                if before & {TaskState.FAILED, TaskState.UPSTREAM_FAILED}:
-                    self._close(node, TaskState.UPSTREAM_FAILED)
-                elif TaskState.SKIPPED in before:
-                    self._close(node, TaskState.SKIPPED)
-                else:
-                    await self._run_task(hosts, node)
+            while True:
+                before_seconds = self._trial.now_seconds
+                due = self._trial.next()
+                if due is None:
+                    return self._trial.verdict
+                await asyncio.sleep(min(due.at_seconds - before_seconds, _REST_SECONDS_MAX))
+                ended = await self._attempt(hosts, due)
+                started_us = ended.finished_us if ended.started_us is None else ended.started_us
+                seconds = (ended.finished_us - started_us) / 1e6
+                self._trial.ended(due, ended.outcome, seconds)
         finally:
             await hosts.close(kill=True)
-        bad = {TaskState.FAILED, TaskState.UPSTREAM_FAILED, TaskState.CANCELLED}
-        return RunState.FAILED if bad & set(self._states.values()) else RunState.SUCCEEDED
 
-    async def _run_task(self, hosts: Hosts, node: int) -> None:
-        """Attempts, until the policy says that it is over."""
-        task = self._spec.tasks[node]
-        attempt, lost, term = 1, 0, 1
-        while True:
-            outcome, seconds = await self._attempt(hosts, node, attempt, term, alone=lost > 0)
-            decision = decide(outcome, task, attempt, lost, random.random())
-            self._report.tried(node, Tried(attempt, decision.attempt, seconds, decision.error))
-            if decision.state not in (TaskState.BACKOFF, TaskState.READY):
-                if decision.result is not None:
-                    self._results[node] = decision.result
-                self._close(node, decision.state, decision.result)
-                return
-            attempt, lost, term = attempt + decision.charged, lost + decision.lost, term + 1
-            if decision.delay_seconds:
-                self._report.rests(node, decision.delay_seconds)
-                await asyncio.sleep(min(decision.delay_seconds, _REST_SECONDS_MAX))
-
-    async def _attempt(
-        self, hosts: Hosts, node: int, attempt: int, term: int, *, alone: bool
-    ) -> tuple[Outcome, float]:
-        from mainspring.authoring.context import Attempt
+    async def _attempt(self, hosts: Hosts, due: Due) -> Ended:
         from mainspring.executors.jobs import Job
 
-        task = self._spec.tasks[node]
-        try:
-            arguments = arguments_of(task, self._parameters, self._results.__getitem__)
-        except InputError as error:
-            return Failed(Error("InputError", error.message), retry=False), 0.0
         self._end = asyncio.get_running_loop().create_future()
         hosts.submit(
             [
                 Job(
-                    node,
-                    term,
-                    task.kind,
-                    str(self._folder),
-                    task.entry,
-                    Attempt(
-                        self._run_id,
-                        self._spec.name,
-                        task.name,
-                        attempt,
-                        _GENERATION,
-                        _EPOCH,
-                        term,
-                        self._due_at,
-                        msgspec.json.encode(self._parameters),
-                    ),
-                    arguments,
-                    task.timeout_seconds,
-                    alone=alone,
+                    task_id=due.node,
+                    term=due.attempt.term,
+                    kind=due.task.kind,
+                    snapshot=str(self._folder),
+                    entry=due.task.entry,
+                    attempt=due.attempt,
+                    arguments=due.arguments,
+                    timeout_seconds=due.task.timeout_seconds,
+                    alone=due.lost > 0,
                 )
             ]
         )
-        ended = await self._end
-        started_us = ended.finished_us if ended.started_us is None else ended.started_us
-        return ended.outcome, (ended.finished_us - started_us) / 1e6
-
-    def _close(self, node: int, state: TaskState, result: bytes | None = None) -> None:
-        self._states[node] = state
-        self._report.ended(node, state, result)
+        return await self._end
 
     # --- what the hosts tell ---
 
@@ -235,6 +174,9 @@ class Trial:
         for end in ended:
             if self._end is not None and not self._end.done():
                 self._end.set_result(end)
+
+    def progressed(self, task_id: int, term: int, percent: float, text: str) -> None:
+        pass
 
     def logged(self, task_id: int, term: int, data: bytes) -> None:
         self._report.logged(task_id, term, data)

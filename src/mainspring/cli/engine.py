@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mainspring.cli.options import dags_option, home_option
 
+if TYPE_CHECKING:
+    from mainspring.domain.repositories import Repository
+
 
 @click.command()
 @dags_option
 @home_option
-def engine(dags: Path | None, home: Path | None) -> int:
+def engine(dags: Path | Repository | None, home: Path | None) -> int:
     """Run an engine: it reads the dags, starts what is due and recovers what was lost.
 
     Several may run; one at a time does the work and the others stand by.

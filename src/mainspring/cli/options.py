@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from mainspring.domain.repositories import Repository
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -21,9 +24,29 @@ def home_option(command: _F) -> _F:
     )(command)
 
 
+class _Dags(click.ParamType["Path | Repository"]):
+    name = "source"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path | Repository:
+        from mainspring.config import given_dags
+
+        found = given_dags(value) if isinstance(value, str) else value
+        if isinstance(found, Path):
+            folder: Path = FOLDER.convert(found, param, ctx)
+            return folder
+        if found is None:
+            self.fail("it is empty", param, ctx)
+        return found
+
+
 def dags_option(command: _F) -> _F:
     return click.option(
-        "--dags", type=FOLDER, help="The folder of dags. [default: MAINSPRING_DAGS]"
+        "--dags",
+        type=_Dags(),
+        metavar="SOURCE",
+        help="The folder of dags, or `git+URL@BRANCH:FOLDER`. [default: MAINSPRING_DAGS]",
     )(command)
 
 

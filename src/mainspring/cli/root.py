@@ -22,7 +22,7 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
         "worker": _Entry("worker:worker", "Run a worker, or list those that live."),
     },
     "Look and act": {
-        "dag": _Entry("dag:dag", "List, show, trigger and test dags."),
+        "dag": _Entry("dag:dag", "List, show, trigger, test, compare and roll back dags."),
         "run": _Entry(
             "run:run", "List, show, watch, explain, cancel and rerun runs; read their logs."
         ),
@@ -33,6 +33,9 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
         "doctor": _Entry("doctor:doctor", "Check that all is well, and say what to do if not."),
         "prune": _Entry("prune:prune", "Let go of finished runs that are older than is kept."),
         "bench": _Entry("bench:bench", "Measure how fast it is on this machine."),
+        "completion": _Entry(
+            "completion:completion", "Print a script that lets your shell complete commands."
+        ),
     },
 }
 _ENTRIES = {name: entry for section in _SECTIONS.values() for name, entry in section.items()}

@@ -205,16 +205,16 @@ def _task_table(picture: _Picture) -> Table:
     from mainspring.domain.durations import format_duration
     from mainspring.domain.states import TASK
 
-    lines = table(
-        "task", "state", "attempt", "took", "worker", "result", right=["took"], fold=["result"]
-    )
+    told = any(task.progress_percent is not None for task in picture.tasks.values())
+    last = "progress, result" if told else "result"
+    lines = table("task", "state", "attempt", "took", "worker", last, right=["took"], fold=[last])
     branches = (
         [Branch(node, "", []) for node in picture.tasks] if picture.large else tree(picture.spec)
     )
     for branch in branches:
         task = picture.tasks[branch.node]
         seconds = task_seconds(task, picture.run.read_at)
-        result = ""
+        result = progress_words(task)
         if task.result is not None and task.result != b"null":
             result = shortened(task.result.decode("utf-8", "replace"), 60)
             if task.result_bytes and task.result_bytes > 1024:
@@ -228,6 +228,16 @@ def _task_table(picture: _Picture) -> Table:
             one_line(result),
         )
     return lines
+
+
+def progress_words(task: TaskLine) -> str:
+    """`50 %, half way`; empty for what tells nothing of itself."""
+    from mainspring.cli.words import shortened
+
+    if task.progress_percent is None:
+        return ""
+    words = f"{task.progress_percent:.0f} %"
+    return f"{words}, {shortened(task.progress_text, 60)}" if task.progress_text else words
 
 
 def attempt_words(task: TaskLine, allowed: int) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,6 +25,9 @@ from mainspring.store.reading import (
     TaskLine,
     WorkerLine,
 )
+
+if TYPE_CHECKING:
+    from mainspring.store.versions import RolledBack, VersionLine
 
 Shape = dict[str, Any]
 
@@ -48,6 +51,8 @@ def dag_line(dag: DagLine) -> Shape:
         "owner": dag.owner,
         "tags": dag.tags,
         "changed_at": dag.changed_at,
+        "rolled_back_at": dag.rolled_back_at,
+        "gone_at": dag.gone_at,
         "last_run": last,
     }
 
@@ -69,11 +74,14 @@ def dag_whole(dag: DagRow) -> Shape:
         "snapshot": dag.snapshot,
         "file": dag.file,
         "description": spec.description,
+        "doc": spec.doc,
         "owner": spec.owner,
         "tags": list(spec.tags),
         "timeout_seconds": spec.timeout_seconds,
         "version_created_at": dag.created_at,
         "changed_at": dag.changed_at,
+        "rolled_back_at": dag.rolled_back_at,
+        "gone_at": dag.gone_at,
         "parameters": [
             {"name": p.name, "schema": p.schema, "required": p.required, "default": p.default}
             for p in spec.parameters
@@ -83,6 +91,28 @@ def dag_whole(dag: DagRow) -> Shape:
             _task_spec(task, [spec.tasks[before].name for before in parents[node]])
             for node, task in enumerate(spec.tasks)
         ],
+    }
+
+
+def version_line(version: VersionLine) -> Shape:
+    return {
+        "version": version.number,
+        "task_count": version.tasks,
+        "created_at": version.created_at,
+        "snapshot": version.snapshot,
+        "code_bytes": version.packed_bytes,
+        "in_use": version.used,
+        "in_folder": version.in_folder,
+    }
+
+
+def rolled_back(done: RolledBack) -> Shape:
+    return {
+        "dag": done.dag,
+        "version_before": done.version_before,
+        "version": done.version,
+        "snapshot": done.snapshot,
+        "rolled_back_at": done.rolled_back_at,
     }
 
 
@@ -167,12 +197,23 @@ def task_line(
         "finished_at": task.finished_at,
         "duration_seconds": task_seconds(task, run.read_at),
         "worker": task.worker,
+        "progress": progress(task),
         "result": msgspec.Raw(task.result) if whole and task.result else None,
         "result_bytes": task.result_bytes,
         "error": last_error and error(last_error),
         "attempts": [
             attempt_line(attempt, run.read_at) for attempt in all_attempts(task, attempts)
         ],
+    }
+
+
+def progress(task: TaskLine) -> Shape | None:
+    if task.progress_percent is None:
+        return None
+    return {
+        "percent": task.progress_percent,
+        "text": task.progress_text,
+        "at": task.progress_at,
     }
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mainspring.cli.options import dags_option, home_option
+
+if TYPE_CHECKING:
+    from mainspring.domain.repositories import Repository
 
 
 @click.command()
@@ -17,7 +21,9 @@ from mainspring.cli.options import dags_option, home_option
     "--trigger", "triggers", multiple=True, metavar="NAME", help="Trigger this dag once it is up."
 )
 @click.option("--plain", is_flag=True, help="Plain lines, as when the output is no terminal.")
-def up(dags: Path | None, home: Path | None, triggers: tuple[str, ...], plain: bool) -> int:
+def up(
+    dags: Path | Repository | None, home: Path | None, triggers: tuple[str, ...], plain: bool
+) -> int:
     """Start everything here: database, engine and worker. Ctrl-C stops it.
 
     Without MAINSPRING_DATABASE_URL the database is an embedded PostgreSQL in the home folder.

@@ -208,7 +208,7 @@ async def _watch_lines(client: Client, run: RunLine, spec: DagSpec) -> RunLine:
     from mainspring.domain.states import RUN
 
     _say(f"run {run.id} of {run.dag} version {run.version}, {counted(run.tasks, 'task')}")
-    seen: dict[int, tuple[str, int]] = {}
+    seen: dict[int, tuple[str, int, int]] = {}
     told_counts: dict[TaskState, int] = {}
     told_at, told_still = run.created_at, False
     while True:
@@ -232,7 +232,7 @@ async def _watch_lines(client: Client, run: RunLine, spec: DagSpec) -> RunLine:
         await asyncio.sleep(_POLL_SECONDS)
 
 
-def _changes(frame: _Frame, seen: dict[int, tuple[str, int]]) -> list[str]:
+def _changes(frame: _Frame, seen: dict[int, tuple[str, int, int]]) -> list[str]:
     """A line for each task that stands otherwise than before; `seen` is brought up to date."""
     from mainspring.cli.shapes import task_seconds
     from mainspring.cli.words import safe
@@ -242,7 +242,8 @@ def _changes(frame: _Frame, seen: dict[int, tuple[str, int]]) -> list[str]:
     width = min(max((len(task.name) for task in frame.tasks.values()), default=0), 30)
     lines = []
     for task in frame.tasks.values():
-        stands = (task.state, task.term)
+        # Elsewhere than on a terminal, each tenth of its progress is enough.
+        stands = (task.state, task.term, int((task.progress_percent or 0) // 10))
         if seen.get(task.node) == stands:
             continue
         first = task.node not in seen
@@ -268,7 +269,7 @@ def _say(line: str) -> None:
 
 def _note(frame: _Frame, task: TaskLine) -> str:
     """What is worth knowing beside the state: which attempt, what went wrong, when it goes on."""
-    from mainspring.cli.run_show import attempt_words
+    from mainspring.cli.run_show import attempt_words, progress_words
     from mainspring.cli.words import ago, error_words
     from mainspring.domain.states import TaskState
 
@@ -279,6 +280,8 @@ def _note(frame: _Frame, task: TaskLine) -> str:
     last = frame.last.get(task.id)
     if last and last.error:
         parts.append(error_words(last.error.type, last.error.message, 100))
+    if progress := progress_words(task):
+        parts.append(progress)
     if task.state is TaskState.BACKOFF:
         parts.append(f"next try {ago(task.due_at, frame.run.read_at)}")
     return "; ".join(parts)

@@ -14,6 +14,7 @@ from mainspring.domain.names import name_problem, shown
 
 if TYPE_CHECKING:
     from mainspring.client import Client
+    from mainspring.domain.repositories import Repository
 
 DEFAULT_QUEUE = "default"
 
@@ -46,7 +47,7 @@ def worker(
     slots: str | None,
     apps: tuple[str, ...],
     name: str | None,
-    dags: Path | None,
+    dags: Path | Repository | None,
     home: Path | None,
 ) -> int:
     """Run a worker, or list those that live."""

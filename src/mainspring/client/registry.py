@@ -17,6 +17,7 @@ from mainspring.domain.errors import DefinitionError, InputError, NotFoundError
 from mainspring.domain.names import shown
 from mainspring.store.connection import Connection
 from mainspring.store.dags import APP_SNAPSHOT, DagRow, read_dag, register_dag
+from mainspring.store.versions import gone
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -50,7 +51,7 @@ class Registry:
                 return known
             self._refuse_namesake(definition)
             row = await self._link.ask(_stored, definition.name)
-            if row is not None and row.file:
+            if row is not None and row.file and row.gone_at is None:
                 # The dags folder's own; its code may change under an unchanged graph, so that
                 # what is current is read each time.
                 return _from_folder(definition, row)
@@ -62,6 +63,8 @@ class Registry:
     async def read(self, name: str) -> Known:
         """A stored dag as it is now."""
         row = await self._link.ask(read_dag, name)
+        if row.gone_at is not None:
+            raise gone(name, row.file)
         definition = self._definitions.get(row.version_id)
         if definition is None:
             definition = self._definitions[row.version_id] = define(row.spec)

@@ -1,8 +1,9 @@
 """What an author wrote, as plain data: a dag, its tasks, its edges, its parameters.
 
-Specs are frozen, JSON in and JSON out, and never change once stored: `DagSpec.digest()` is
-the identity of a version. They hold no code; a task names its function by `entry`, which a
-host child imports from the run's snapshot.
+Specs are frozen, JSON in and JSON out. They hold no code; a task names its function by `entry`,
+which a host child imports from the run's snapshot. A spec has two parts: its graph, which never
+changes once stored, since `DagSpec.digest()` is the identity of a version; and what it says about
+itself to people, which is stored with the dag, where a better text makes no new version.
 """
 
 from __future__ import annotations
@@ -120,11 +121,56 @@ class DagSpec(Spec, frozen=True):
     parameters: tuple[ParameterSpec, ...] = ()
     timeout_seconds: float | None = None
     description: str = ""
+    """One line, for lists."""
+    doc: str = ""
+    """Markdown."""
     owner: str = ""
     tags: tuple[str, ...] = ()
 
     def digest(self) -> bytes:
-        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).digest()
+        """Of the graph alone."""
+        return hashlib.sha256(msgspec.json.encode(self.graph(), order="deterministic")).digest()
+
+    def graph(self) -> DagSpec:
+        """The spec without what it says about itself."""
+        return self.told(About())
+
+    def about(self) -> About:
+        return About(
+            self.description,
+            self.doc,
+            self.owner,
+            self.tags,
+            {task.name: task.description for task in self.tasks if task.description},
+        )
+
+    def told(self, about: About) -> DagSpec:
+        """The same graph with these texts."""
+        texts = about.tasks
+        return msgspec.structs.replace(
+            self,
+            description=about.description,
+            doc=about.doc,
+            owner=about.owner,
+            tags=about.tags,
+            tasks=tuple(
+                task
+                if task.description == texts.get(task.name, "")
+                else msgspec.structs.replace(task, description=texts.get(task.name, ""))
+                for task in self.tasks
+            ),
+        )
+
+
+class About(Spec, frozen=True):
+    """What a dag says about itself, to people."""
+
+    description: str = ""
+    doc: str = ""
+    owner: str = ""
+    tags: tuple[str, ...] = ()
+    tasks: dict[str, str] = {}
+    """The descriptions of those tasks that have one, by name."""
 
 
 def parents_of(spec: DagSpec) -> list[list[int]]:

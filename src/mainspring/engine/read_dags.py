@@ -1,77 +1,146 @@
-"""Reads the dags folder whenever its content changes, and stores what it says.
+"""Reads the folder or repository of dags whenever it changes, and stores what it says.
 
 User code is imported in a child process only. A file that cannot be read is reported and the
-last good version of its dags stays. Every engine that has the folder reads it; storing the same
-thing twice changes nothing.
+last good version of its dags stays; so is a folder that cannot be read or kept as a whole. The
+content is kept in the database before any dag points to it. Every engine that has the folder reads
+it; storing the same thing twice changes nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import structlog
 
 from mainspring import faults
+from mainspring.bundles.git import Checkout
 from mainspring.bundles.read import read_bundle
 from mainspring.bundles.report import BundleReport, FileProblem
-from mainspring.bundles.snapshot import take_snapshot, tree_digest
-from mainspring.config import Config
-from mainspring.domain.errors import MainspringError
+from mainspring.bundles.snapshot import (
+    Snapshot,
+    hold_snapshot,
+    pack_snapshot,
+    prune_cache,
+    take_snapshot,
+    tree_digest,
+)
+from mainspring.bundles.sources import sources_of
+from mainspring.config import SNAPSHOTS_CACHED, Config
+from mainspring.domain.errors import MainspringError, UnavailableError
 from mainspring.store.connection import Connection, Line
-from mainspring.store.dags import register_dag, set_file_problems
+from mainspring.store.dags import Found, mark_gone, register_dags, set_file_problems
+from mainspring.store.snapshots import keep_snapshot, snapshot_is_kept
 
 log = structlog.get_logger(__name__)
 
 _POLL_SECONDS = 1.0
+_WHOLE_FOLDER = "."
+"""In the place of a file, for what is wrong with the folder as a whole."""
 
 
 class ReadDags:
     def __init__(self, config: Config, url: str) -> None:
-        self._config = config
+        self._cache = config.snapshots
+        self._dags = config.dags
+        self._checkout: Checkout | None = None
+        if config.repository is not None:
+            self._checkout = Checkout(config.repository, config.home)
         self._line = Line(url, name="engine dags")
         self._read_digest = ""
+        self._complaint = ""
 
     async def run(self) -> None:
-        if self._config.dags is None:
+        if self._dags is None and self._checkout is None:
             return
         try:
             while True:
                 try:
                     await self.step()
+                    self._complaint = ""
                 except MainspringError as error:
-                    log.error("the dags folder cannot be read", error=error.message)
+                    await self._complain(error)
                 await asyncio.sleep(_POLL_SECONDS)
         finally:
             await self._line.close()
 
     async def step(self) -> bool:
         """Read the folder if it changed; whether it did."""
-        assert self._config.dags is not None
-        digest = await asyncio.to_thread(tree_digest, self._config.dags)
+        cache = self._cache
+        folder = await self._folder()
+        digest = await asyncio.to_thread(tree_digest, folder)
         if digest == self._read_digest:
             return False
         # From here on we look at the copy: the folder may change under our eyes.
-        snapshot = await asyncio.to_thread(take_snapshot, self._config.dags, self._config.snapshots)
-        report = await read_bundle(snapshot.path)
-        faults.point("a folder of dags is read and not stored")
-        await self._line.call(_store, report, snapshot.digest)
+        snapshot = await asyncio.to_thread(take_snapshot, folder, cache)
+        held = await asyncio.to_thread(hold_snapshot, cache, snapshot.digest)
+        if held is None:
+            raise UnavailableError(
+                f"the snapshot {snapshot.digest[:12]} was removed from `{cache}`"
+            )
+        try:
+            report = await read_bundle(snapshot.path)
+            sources = await asyncio.to_thread(sources_of, snapshot.path, report)
+            faults.point("a folder of dags is read and not stored")
+            await self._keep(snapshot)
+            await self._line.call(_store, report, sources, snapshot.digest)
+        finally:
+            held.release()
         self._read_digest = snapshot.digest
+        await asyncio.to_thread(prune_cache, cache, SNAPSHOTS_CACHED)
         return True
 
+    async def _folder(self) -> Path:
+        if self._checkout is not None:
+            return await self._checkout.folder()
+        assert self._dags is not None
+        return self._dags
 
-async def _store(connection: Connection, report: BundleReport, snapshot: str) -> None:
-    for spec in report.dags:
-        registered = await register_dag(
-            connection, spec, snapshot, file=report.files.get(spec.name, "")
-        )
-        if registered.changed:
-            log.info("dag", name=spec.name, version=registered.version, tasks=len(spec.tasks))
+    async def _keep(self, snapshot: Snapshot) -> None:
+        """Workers elsewhere get the code from the database."""
+        if not await self._line.call(snapshot_is_kept, snapshot.digest):
+            content = await asyncio.to_thread(pack_snapshot, snapshot.path)
+            await self._line.call(keep_snapshot, snapshot.digest, content)
+
+    async def _complain(self, error: MainspringError) -> None:
+        """Say once what is wrong with the folder as a whole; everything in it stays as it was."""
+        words = _words(error.message, error.hint)
+        if words == self._complaint:
+            return
+        log.error("the dags folder cannot be read", error=words)
+        await self._line.call(set_file_problems, [(_WHOLE_FOLDER, None, words)])
+        # The next good reading takes the complaint back, also if it finds what there was before.
+        self._complaint, self._read_digest = words, ""
+
+
+async def _store(
+    connection: Connection, report: BundleReport, sources: Mapping[str, bytes], snapshot: str
+) -> None:
+    found = [Found(spec, report.files[spec.name], sources[spec.name]) for spec in report.dags]
+    registered = await register_dags(connection, found, snapshot)
+    for spec, stored in zip(report.dags, registered, strict=True):
+        if stored.changed:
+            log.info("dag", name=spec.name, version=stored.version, tasks=len(spec.tasks))
+    unread = {problem.file for problem in report.problems}
+    for name in await mark_gone(connection, report.files, unread):
+        log.warning("dag is gone", name=name)
     for problem in report.problems:
-        log.error("dag file", file=problem.file, line=problem.line, error=_words(problem))
-    await set_file_problems(
-        connection, [(problem.file, problem.line, _words(problem)) for problem in report.problems]
-    )
+        words = _words(problem.message, problem.hint)
+        log.error("dag file", file=problem.file, line=problem.line, error=words)
+    await set_file_problems(connection, _by_file(report.problems))
 
 
-def _words(problem: FileProblem) -> str:
-    return f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+def _by_file(problems: Sequence[FileProblem]) -> list[tuple[str, int | None, str]]:
+    """One for each file: the first line that is wrong, and all that is."""
+    found: dict[str, list[FileProblem]] = {}
+    for problem in problems:
+        found.setdefault(problem.file, []).append(problem)
+    return [
+        (file, some[0].line, "\n".join(_words(problem.message, problem.hint) for problem in some))
+        for file, some in found.items()
+    ]
+
+
+def _words(message: str, hint: str) -> str:
+    return f"{message} ({hint})" if hint else message

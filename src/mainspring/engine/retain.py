@@ -1,12 +1,22 @@
-"""Retain: history that is too old goes, and periods for the ids to come are opened."""
+"""Retain: history that is too old goes, and periods for the ids to come are opened.
+
+With it goes the progress of attempts that are over, which nobody shows any more, and the code that
+nobody could run any more.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from mainspring.store.attempts import forget_progress
 from mainspring.store.connection import Connection
 from mainspring.store.history import KEYS_KEPT, open_periods, prune_step
 from mainspring.store.reading import read_clock
+from mainspring.store.snapshots import UNUSED_KEPT, forget_snapshots
+
+_SNAPSHOTS_EVERY = timedelta(minutes=10)
+_SNAPSHOTS_MAX = 10
+"""Let go of at a time; each may be 20 MB."""
 
 
 class Retain:
@@ -17,18 +27,28 @@ class Retain:
 
     def __init__(self, keep: timedelta) -> None:
         self._keep = keep
+        self._snapshots_due_at: datetime | None = None
 
     async def step(self, tx: Connection, now: datetime | None, limit: int) -> int:
         now = now or await read_clock(tx)
         await open_periods(tx)
+        forgotten = await forget_progress(tx, limit)
         pruned = await prune_step(
             tx,
             finished_before=now - self._keep,
             keys_before=now - min(self._keep, KEYS_KEPT),
             limit=limit,
         )
+        await self._forget_snapshots(tx, now)
         # A dropped period may be followed by another at once.
-        return limit if pruned.periods else max(pruned.keys, pruned.runs)
+        return limit if pruned.periods else max(pruned.keys, pruned.runs, forgotten)
+
+    async def _forget_snapshots(self, tx: Connection, now: datetime) -> None:
+        """Seldom, because it may have to read all open runs."""
+        if self._snapshots_due_at is not None and now < self._snapshots_due_at:
+            return
+        forgotten = await forget_snapshots(tx, now - UNUSED_KEPT, _SNAPSHOTS_MAX)
+        self._snapshots_due_at = None if forgotten == _SNAPSHOTS_MAX else now + _SNAPSHOTS_EVERY
 
     def settle(self) -> None:
         """Nobody waits for what is gone."""

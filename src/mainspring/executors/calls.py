@@ -21,6 +21,7 @@ from mainspring.executors.frames import Done, Dropped, Ending, Forget, FromHost,
 
 if TYPE_CHECKING:
     from mainspring.authoring.calling import AnyTask
+    from mainspring.authoring.context import Attempt
 
 
 class Stopped(BaseException):
@@ -29,6 +30,11 @@ class Stopped(BaseException):
 
 class Withdrawn(Exception):
     """The worker has taken the job back before it began."""
+
+
+def whose(attempt: Attempt) -> bytes:
+    """Under whose name progress stands on the board."""
+    return f"{attempt.run_id}/{attempt.task}/{attempt.term}".encode()
 
 
 class Call:
@@ -73,7 +79,7 @@ class Calls:
     def __init__(self, board: Board) -> None:
         # Only now: whoever imports this module to look at it does not need the author's SDK.
         from mainspring.authoring.calling import arguments_for, encode_result, resolve
-        from mainspring.authoring.context import enter
+        from mainspring.authoring.context import enter, report_to
 
         self._board = board
         self._tasks: dict[str, AnyTask] = {}
@@ -85,6 +91,8 @@ class Calls:
         self._resolve = resolve
         self._arguments_for = arguments_for
         self.encode = encode_result
+        self._telling = threading.Lock()
+        report_to(self._tell)
 
     def prepare(self, call: Call) -> Callable[..., Any]:
         """The function to be called with `call.arguments`; from here on the job runs."""
@@ -116,6 +124,12 @@ class Calls:
                 self._board.import_ends()
             self._tasks[run.entry] = task
             return task
+
+    def _tell(self, run: Run, percent: float, text: str) -> None:
+        # A copy of the host that user code forked has no side of the board.
+        if os.getpid() == self._board.process:
+            with self._telling:
+                self._board.tell(run.slot, whose(run.attempt), percent, text)
 
     def keep(self, message: Keep | Forget) -> None:
         match message:

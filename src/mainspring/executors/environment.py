@@ -7,6 +7,8 @@ Commands also see which attempt they are, since they cannot ask for a `context()
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from mainspring.authoring.context import Context
 from mainspring.executors.sessions import MARK
@@ -39,8 +41,10 @@ def environment_for_hosts(mark: str | None = None) -> dict[str, str]:
     return environment
 
 
-def environment_for_commands(context: Context) -> dict[str, str]:
-    """The host's own, and what `context` tells, for a program that is run in this attempt."""
+def environment_for_commands(
+    context: Context, variables: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """The host's own, the author's, and what `context` tells, for a program of this attempt."""
     told = (
         context.run_id,
         context.dag,
@@ -50,4 +54,4 @@ def environment_for_commands(context: Context) -> dict[str, str]:
         context.attempt_key,
         context.fencing_token,
     )
-    return {**os.environ, **dict(zip(_ATTEMPT, map(str, told), strict=True))}
+    return {**os.environ, **variables, **dict(zip(_ATTEMPT, map(str, told), strict=True))}

@@ -16,13 +16,14 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import IO, Any
 
 import msgspec
 
-from mainspring.authoring.calling import argument_vector
+from mainspring.authoring.calling import command_of
 from mainspring.authoring.context import context
 from mainspring.executors.board import Board
 from mainspring.executors.calls import Call
@@ -49,6 +50,8 @@ class CommandHost(AsyncHost):
     def __init__(self, channel: Channel, board: Board) -> None:
         super().__init__(channel, board)
         self._commands: dict[int, _Command] = {}
+        self._folder = sys.path[0]
+        """Of the snapshot; user code may change the path later."""
 
     def stop(self, message: Stop) -> None:
         command = self._commands.get(message.slot)
@@ -65,12 +68,16 @@ class CommandHost(AsyncHost):
         if asyncio.iscoroutine(value):
             value = await value
         assert call.task is not None
-        vector = argument_vector(call.task, value)
+        wanted = command_of(call.task, value)
         log = CURRENT.get()
         assert log is not None
         slot = call.run.slot
         command = self._commands[slot] = _Command(
-            self.loop, vector, environment_for_commands(context()), log
+            self.loop,
+            list(wanted.arguments),
+            environment_for_commands(context(), wanted.env),
+            None if wanted.cwd is None else os.path.join(self._folder, wanted.cwd),
+            log,
         )
         try:
             await command.run()
@@ -85,6 +92,7 @@ class _Command:
         loop: asyncio.AbstractEventLoop,
         vector: list[str],
         environment: dict[str, str],
+        folder: str | None,
         log: AttemptLog,
     ) -> None:
         self._loop = loop
@@ -98,6 +106,7 @@ class _Command:
                 process_group=0,
                 bufsize=0,
                 env=environment,
+                cwd=folder,
             )
         except (OSError, ValueError) as error:
             raise CommandFailed(f"cannot start `{vector[0]}`: {error}") from None

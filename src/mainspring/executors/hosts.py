@@ -25,6 +25,7 @@ from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import HandedBack, Outcome, Succeeded
 from mainspring.executors import verdicts
 from mainspring.executors.board import NOT_BEGUN, OVER, WITHDRAW_SECONDS
+from mainspring.executors.calls import whose
 from mainspring.executors.frames import Done, Dropped, Ending, FromHost, Log
 from mainspring.executors.guard_link import GuardLink
 from mainspring.executors.host_link import STRAY_BYTES, HostLink
@@ -160,6 +161,12 @@ class Hosts:
     def running(self) -> int:
         """Jobs that were submitted and have not ended."""
         return len(self._held)
+
+    def snapshots(self) -> set[str]:
+        """The folders of code that hosts run from, or that jobs here wait to run from."""
+        return {link.pool.snapshot for link in self._links} | {
+            held.job.snapshot for held in self._held.values()
+        }
 
     def processes(self) -> list[int]:
         """The host processes that live now."""
@@ -541,6 +548,15 @@ class Hosts:
                     held.reported = True
                     started_us = (time.time_ns() - time.monotonic_ns() + since) // 1000
                     self._listener.started(held.job.task_id, held.job.term, started_us)
+                elif held.reported and link.board.told[slot] != held.told:
+                    self._look_at_progress(link, held)
+
+    def _look_at_progress(self, link: HostLink, held: Held) -> None:
+        told = link.board.told[held.slot]
+        progress = link.board.progress(held.slot, whose(held.job.attempt))
+        if progress is not None:
+            held.told = told
+            self._listener.progressed(held.job.task_id, held.job.term, *progress)
 
     def _look_at_stop(self, link: HostLink, held: Held, now: float) -> None:
         assert held.stop is not None

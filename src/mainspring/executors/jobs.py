@@ -51,6 +51,9 @@ class Listener(Protocol):
     def started(self, task_id: int, term: int, started_us: int) -> None:
         """Told only of jobs that still run after some 0.3 s, at most 0.2 s later."""
 
+    def progressed(self, task_id: int, term: int, percent: float, text: str) -> None:
+        """What a job that was told as started says of itself, ten times a second at most."""
+
     def ended(self, ended: Sequence[Ended]) -> None:
         """Exactly one item for each submitted job, after all of its log."""
 

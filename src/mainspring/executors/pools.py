@@ -34,6 +34,7 @@ class Held:
         "slot",
         "stop",
         "stop_at",
+        "told",
         "tries",
     )
 
@@ -44,6 +45,8 @@ class Held:
         self.slot = 0
         self.sent_at = at
         self.reported = False
+        self.told = 0
+        """How often it had told its progress when we last looked."""
         self.tries = 0
         self.stop: Outcome | None = None
         """How it ends now that it was asked to stop, by a timeout or from outside."""

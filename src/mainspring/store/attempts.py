@@ -185,6 +185,26 @@ async def mark_started(
     )
 
 
+async def record_progress(
+    connection: Connection, told: Mapping[tuple[int, int], tuple[float, str]]
+) -> None:
+    """`told` holds percent and text by (task, term)."""
+    ordered = sorted(told.items())
+    await fetch(
+        connection,
+        statement("record_progress"),
+        [task_id for (task_id, _), _ in ordered],
+        [term for (_, term), _ in ordered],
+        [percent for _, (percent, _) in ordered],
+        [text for _, (_, text) in ordered],
+    )
+
+
+async def forget_progress(connection: Connection, limit: int) -> int:
+    """What attempts told that are over; says how many rows went."""
+    return len(await fetch(connection, statement("forget_progress"), limit))
+
+
 async def complete_attempts(
     connection: Connection,
     worker_id: int,

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+import asyncpg
 import msgspec
 
 from mainspring.domain.errors import NotFoundError
 from mainspring.domain.lanes import Lane
-from mainspring.domain.specs import DagSpec, parents_of
+from mainspring.domain.specs import About, DagSpec, parents_of
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.runs import DEFAULT_TENANT
 from mainspring.store.statements import statement
 
 APP_SNAPSHOT = "app"
 """The snapshot of dags of installed applications: their code is not pinned."""
+
+_DAGS_PER_COMMIT = 100
 
 _decode_spec = msgspec.json.Decoder(DagSpec).decode
 _encode_spec = msgspec.json.Encoder(order="deterministic").encode
@@ -34,6 +37,19 @@ class DagRow(msgspec.Struct, frozen=True):
     spec: DagSpec
     created_at: datetime
     changed_at: datetime
+    gone_at: datetime | None = None
+    """Since when no file defines it; no run of it can be made."""
+    rolled_back_at: datetime | None = None
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A dag as it was read."""
+
+    spec: DagSpec
+    file: str
+    """In the folder of dags; empty for a dag of an application."""
+    source: bytes | None
+    """Digest of the files that concern it."""
 
 
 class Registered(msgspec.Struct, frozen=True):
@@ -63,18 +79,67 @@ async def register_dag(
     snapshot: str,
     *,
     file: str = "",
+    source: bytes | None = None,
     tenant_id: int = DEFAULT_TENANT,
 ) -> Registered:
     """Store a dag: a new version if its graph is new, and which snapshot triggers use."""
-    queues = await ensure_queues(
-        connection, (task.queue for task in spec.tasks), tenant_id=tenant_id
+    found = [Found(spec, file, source)]
+    [registered] = await register_dags(connection, found, snapshot, tenant_id=tenant_id)
+    return registered
+
+
+async def register_dags(
+    connection: Connection,
+    found: Sequence[Found],
+    snapshot: str,
+    *,
+    tenant_id: int = DEFAULT_TENANT,
+) -> list[Registered]:
+    """Store the dags of one snapshot, some at a time; the answers are in their order.
+
+    A dag that was rolled back stays so while its source is what it was.
+    """
+    names = {task.queue for dag in found for task in dag.spec.tasks}
+    queues = await ensure_queues(connection, names, tenant_id=tenant_id)
+    # Not in the transaction: two that take and leave the same two would wait for each other.
+    snapshot_id = await ensure_snapshot(connection, snapshot, tenant_id=tenant_id)
+    registered: list[Registered] = []
+    for start in range(0, len(found), _DAGS_PER_COMMIT):
+        async with connection.transaction():
+            for dag in found[start : start + _DAGS_PER_COMMIT]:
+                registered.append(await _register(connection, dag, snapshot_id, queues, tenant_id))
+    return registered
+
+
+async def _register(
+    connection: Connection, found: Found, snapshot_id: int, queues: dict[str, int], tenant_id: int
+) -> Registered:
+    spec, source = found.spec, found.source
+    told = _told(spec)
+    rows = await fetch(connection, statement("lock_dag"), tenant_id, spec.name, found.file, *told)
+    dag = rows[0]
+    version_id, number = await _ensure_version(connection, dag["id"], spec, queues, snapshot_id)
+    if dag["rolled_back_at"] is not None and dag["source"] == source:
+        await fetch(connection, statement("note_folder_version"), dag["id"], version_id)
+        return Registered(dag["id"], version_id, number, snapshot_id, changed=False)
+    used = await fetch(
+        connection, statement("use_version"), dag["id"], version_id, snapshot_id, source
     )
-    async with connection.transaction():
-        snapshot_id = await _ensure_snapshot(connection, snapshot, tenant_id)
-        dag = (await fetch(connection, statement("lock_dag"), tenant_id, spec.name, file))[0]
-        version_id, number = await _ensure_version(connection, dag["id"], spec, queues)
-        used = await fetch(connection, statement("use_version"), dag["id"], version_id, snapshot_id)
     return Registered(dag["id"], version_id, number, snapshot_id, bool(used))
+
+
+async def mark_gone(
+    connection: Connection,
+    found: Iterable[str],
+    unread_files: Iterable[str],
+    *,
+    tenant_id: int = DEFAULT_TENANT,
+) -> list[str]:
+    """Dags of the folder that are not among `found` are gone, unless their file is unread."""
+    rows = await fetch(
+        connection, statement("mark_gone"), tenant_id, list(found), list(unread_files)
+    )
+    return sorted(row["name"] for row in rows)
 
 
 async def read_dag(connection: Connection, name: str, *, tenant_id: int = DEFAULT_TENANT) -> DagRow:
@@ -92,9 +157,11 @@ async def read_dag(connection: Connection, name: str, *, tenant_id: int = DEFAUL
         row["version"],
         row["snapshot_id"],
         row["snapshot"],
-        _decode_spec(row["spec"]),
+        _decode_spec(row["spec"]).told(_about(row)),
         row["created_at"],
         row["changed_at"],
+        row["gone_at"],
+        row["rolled_back_at"],
     )
 
 
@@ -125,9 +192,28 @@ async def set_file_problems(
     )
 
 
-async def _ensure_snapshot(connection: Connection, digest: str, tenant_id: int) -> int:
-    for _ in range(2):
-        rows = await fetch(connection, statement("ensure_snapshot"), tenant_id, digest)
+def _told(spec: DagSpec) -> tuple[str, str, str, list[str], str]:
+    about = spec.about()
+    tasks = msgspec.json.encode(about.tasks).decode()
+    return about.description, about.doc, about.owner, list(about.tags), tasks
+
+
+def _about(row: asyncpg.Record) -> About:
+    return About(
+        row["description"],
+        row["doc"],
+        row["owner"],
+        tuple(row["tags"]),
+        msgspec.json.decode(row["task_descriptions"]),
+    )
+
+
+async def ensure_snapshot(
+    connection: Connection, digest: str, *, tenant_id: int = DEFAULT_TENANT
+) -> int:
+    """The snapshot's id; for some time from now on it is not forgotten, also if nobody has it."""
+    for name in ("find_used_snapshot", "ensure_snapshot", "ensure_snapshot"):
+        rows = await fetch(connection, statement(name), tenant_id, digest)
         if rows:
             snapshot_id: int = rows[0]["id"]
             return snapshot_id
@@ -135,11 +221,12 @@ async def _ensure_snapshot(connection: Connection, digest: str, tenant_id: int) 
 
 
 async def _ensure_version(
-    connection: Connection, dag_id: int, spec: DagSpec, queues: dict[str, int]
+    connection: Connection, dag_id: int, spec: DagSpec, queues: dict[str, int], snapshot_id: int
 ) -> tuple[int, int]:
     digest = spec.digest()
     rows = await fetch(connection, statement("find_version"), dag_id, digest)
     if rows:
+        await fetch(connection, statement("read_from_snapshot"), rows[0]["id"], snapshot_id)
         return rows[0]["id"], rows[0]["number"]
     version = (
         await fetch(
@@ -147,9 +234,10 @@ async def _ensure_version(
             statement("create_version"),
             dag_id,
             digest,
-            _encode_spec(spec),
+            _encode_spec(spec.graph()),
             len(spec.tasks),
             spec.timeout_seconds,
+            snapshot_id,
         )
     )[0]
     parents = parents_of(spec)

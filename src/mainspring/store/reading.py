@@ -50,6 +50,8 @@ class DagLine(msgspec.Struct, frozen=True):
     last_run_id: int | None
     last_run_state: RunState | None
     last_run_created_at: datetime | None
+    gone_at: datetime | None = None
+    rolled_back_at: datetime | None = None
 
 
 class FileProblem(msgspec.Struct, frozen=True):
@@ -109,6 +111,10 @@ class TaskLine(msgspec.Struct, frozen=True):
     result: bytes | None
     """JSON, perhaps only its beginning."""
     result_bytes: int | None
+    progress_percent: float | None = None
+    """What the running attempt told of itself."""
+    progress_text: str | None = None
+    progress_at: datetime | None = None
 
 
 class AttemptLine(msgspec.Struct, frozen=True):
@@ -210,14 +216,21 @@ async def read_clock(connection: Connection) -> datetime:
 
 
 async def list_dags(
-    connection: Connection, *, limit: int = DAGS_MAX, tenant_id: int = DEFAULT_TENANT
+    connection: Connection,
+    *,
+    owner: str | None = None,
+    tags: Sequence[str] = (),
+    limit: int = DAGS_MAX,
+    tenant_id: int = DEFAULT_TENANT,
 ) -> list[DagLine]:
-    """By name."""
+    """By name; those of the owner, and with all of the tags."""
     found: list[DagLine] = []
     while len(found) < limit:
         after = found[-1].name if found else ""
         count = min(limit - len(found), 500)
-        rows = await fetch(connection, statement("page_dags"), tenant_id, after, count)
+        rows = await fetch(
+            connection, statement("page_dags"), tenant_id, after, count, owner, list(tags)
+        )
         found += [
             DagLine(
                 **{

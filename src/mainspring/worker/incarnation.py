@@ -51,6 +51,7 @@ from mainspring.store.attempts import (
     end_worker,
     mark_started,
     read_claims,
+    record_progress,
     register_worker,
     renew_lease,
 )
@@ -74,6 +75,7 @@ LINKS_MAX = 100
 
 _POLL_SECONDS = 0.25
 _START_SECONDS = 0.2
+_PROGRESS_SECONDS = 1.0
 _UNPREPARED_DELAY_SECONDS = 5.0
 
 
@@ -107,8 +109,8 @@ class Incarnation:
         self._log_line = Line(url, name=f"{name} log")
         self._notify_line = Line(url, name=f"{name} notify")
         self._notifier = Notifier(self._notify_line)
-        self._inputs = Inputs(config, self._aside_line)
         self._hosts = Hosts(self, slots=self._slot_sizes)
+        self._inputs = Inputs(config, self._aside_line, self._hosts.snapshots)
         self._logs = Logs(
             self._log_line,
             hold=self._hosts.pause_reading,
@@ -124,6 +126,8 @@ class Incarnation:
         self._ended: list[tuple[Holding, Ended]] = []
         self._ended_wanted = asyncio.Event()
         self._started: list[tuple[int, int, int]] = []
+        self._progress: dict[tuple[int, int], tuple[float, str]] = {}
+        """By task and term: the last word of each, not written yet."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._asking: set[UUID] = set()
@@ -310,6 +314,9 @@ class Incarnation:
     def started(self, task_id: int, term: int, started_us: int) -> None:
         self._started.append((task_id, term, self._clock.database_us(started_us)))
 
+    def progressed(self, task_id: int, term: int, percent: float, text: str) -> None:
+        self._progress[task_id, term] = (percent, text)
+
     def logged(self, task_id: int, term: int, data: bytes) -> None:
         self._logs.add(task_id, term, data)
 
@@ -327,6 +334,7 @@ class Incarnation:
             self._claim_wanted.set()
 
     async def _start_loop(self) -> None:
+        progress_at = 0.0
         while True:
             await asyncio.sleep(_START_SECONDS)
             for kind in self._slots.blocked(time.monotonic()):
@@ -334,6 +342,10 @@ class Incarnation:
             started, self._started = self._started, []
             if started:
                 await self._aside_line.call(mark_started, self._worker_id, started)
+            if self._progress and time.monotonic() >= progress_at:
+                progress_at = time.monotonic() + _PROGRESS_SECONDS
+                told, self._progress = self._progress, {}
+                await self._aside_line.call(record_progress, told)
 
     # --- completion ------------------------------------------------------------------------
 

@@ -1,36 +1,33 @@
 """From a claimed task to a job: its spec, its code, its arguments.
 
-Specs and snapshots are cached for the worker's life; they never change. Results of parents are
-read when they are needed, except those that the granting completion just reported.
+Specs are cached for the worker's life; they never change. Results of parents are read when they are
+needed, except those that the granting completion just reported. The code of a run is found by
+`worker/code.py`.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
 from mainspring.authoring.context import Attempt
-from mainspring.bundles.snapshot import find_snapshot, take_snapshot, tree_digest
 from mainspring.config import Config
 from mainspring.domain.bindings import arguments_of
-from mainspring.domain.errors import InputError, MainspringError
+from mainspring.domain.errors import InputError
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Error, Failed, HandedBack, Outcome
 from mainspring.domain.specs import DagSpec, Parameter, TaskSpec, results_in
 from mainspring.executors.jobs import Job
 from mainspring.store.attempts import Claimed
 from mainspring.store.connection import Line
-from mainspring.store.dags import APP_SNAPSHOT, read_snapshots, read_versions
+from mainspring.store.dags import read_versions
 from mainspring.store.payloads import read_parameters, read_results
 from mainspring.worker.apps import package_of
+from mainspring.worker.code import Code, Missing
 
 _RESULTS_PER_READ = 1000
-_MISSING_CODE_DELAY_SECONDS = 5.0
-_INSTALLED = Path()
-"""In the place of a snapshot's folder, for the code of applications."""
+_MISSING_APP_DELAY_SECONDS = 5.0
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -46,12 +43,12 @@ class Version(msgspec.Struct, frozen=True):
 class Inputs:
     """Prepares claimed tasks; what cannot be prepared comes back with its outcome."""
 
-    def __init__(self, config: Config, line: Line) -> None:
-        self._config = config
+    def __init__(
+        self, config: Config, line: Line, code_in_use: Callable[[], Collection[str]]
+    ) -> None:
         self._line = line
         self._versions: dict[int, Version] = {}
-        self._snapshots: dict[int, str] = {}
-        self._folders: dict[int, Path] = {}
+        self._folders = Code(config, line, code_in_use)
         self._packages = {package_of(app) for app in config.apps}
 
     def task(self, claimed: Claimed) -> TaskSpec:
@@ -121,38 +118,19 @@ class Inputs:
         if unknown := {c.version_id for c in batch} - self._versions.keys():
             for version_id, spec in (await self._line.call(read_versions, sorted(unknown))).items():
                 self._versions[version_id] = _version(spec)
-        if unknown := {c.snapshot_id for c in batch} - self._folders.keys():
-            self._snapshots |= await self._line.call(read_snapshots, sorted(unknown))
-            for snapshot_id in unknown:
-                folder = await asyncio.to_thread(self._find_code, self._snapshots[snapshot_id])
-                if folder is not None:
-                    self._folders[snapshot_id] = folder
+        await self._folders.learn({c.snapshot_id for c in batch})
 
     def _code(self, claimed: Claimed) -> str | HandedBack:
         """The folder that the task's code is in; empty for the code of an application."""
-        folder = self._folders.get(claimed.snapshot_id)
-        if folder is None:
-            return _no_snapshot(self._snapshots[claimed.snapshot_id])
-        if folder != _INSTALLED:
-            return str(folder)
+        folder = self._folders.of(claimed.snapshot_id)
+        if isinstance(folder, Missing):
+            return HandedBack(folder.reason, delay_seconds=folder.delay_seconds)
+        if folder:
+            return folder
         module = self.task(claimed).entry.partition(":")[0]
         if package_of(module) not in self._packages:
             return _no_app(module)
         return ""
-
-    def _find_code(self, digest: str) -> Path | None:
-        """The code of a snapshot: from the cache, or from the dags folder if it is that."""
-        if digest == APP_SNAPSHOT:
-            return _INSTALLED
-        folder = find_snapshot(self._config.snapshots, digest)
-        if folder is None and self._config.dags is not None:
-            try:
-                if tree_digest(self._config.dags) == digest:
-                    snapshot = take_snapshot(self._config.dags, self._config.snapshots)
-                    folder = snapshot.path if snapshot.digest == digest else None
-            except MainspringError:
-                return None
-        return folder
 
     async def _results(
         self, batch: Sequence[Claimed], known: Mapping[int, bytes | None]
@@ -184,19 +162,11 @@ def _arguments(
     return arguments_of(task, by_name, lambda node: results[claimed.run_id + node] or b"null")
 
 
-def _no_snapshot(digest: str) -> HandedBack:
-    return HandedBack(
-        f"this worker does not have the code of snapshot {digest[:12]}: start it with the"
-        " dags folder as it was, or trigger a new run",
-        delay_seconds=_MISSING_CODE_DELAY_SECONDS,
-    )
-
-
 def _no_app(module: str) -> HandedBack:
     return HandedBack(
         f"this worker does not have the application of module `{module}`: start one with"
         f" `--app {module}`",
-        delay_seconds=_MISSING_CODE_DELAY_SECONDS,
+        delay_seconds=_MISSING_APP_DELAY_SECONDS,
     )
 
 

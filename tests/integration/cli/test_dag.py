@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from mainspring.domain.specs import DagSpec, ParameterSpec, RetrySpec, TaskSpec
 from mainspring.store.attempts import Claimed
 from mainspring.store.connection import Connection, fetch
@@ -54,6 +56,64 @@ async def test_a_list_shows_dags_their_last_runs_and_broken_files(
     assert hello["last_run"]["state"] == "queued"
     assert (sales["name"], sales["version"], sales["task_count"]) == ("sales", 1, 2)
     assert (sales["tags"], sales["last_run"]) == (["nightly"], None)
+
+
+async def test_a_list_is_narrowed_by_owner_and_tags(
+    connection: Connection, command: Command
+) -> None:
+    for name, owner, tags in (
+        ("a", "ana", ("nightly", "sales")),
+        ("b", "ana", ("nightly",)),
+        ("c", "bo", ("sales",)),
+    ):
+        spec = msgspec.structs.replace(dag_of(name=name), owner=owner, tags=tags)
+        await register_dag(connection, spec, "snapshot")
+
+    async def found(*options: str) -> str:
+        return "".join(
+            dag["name"] for dag in (await command("dag", "list", *options, "--json")).json
+        )
+
+    assert await found("--owner", "ana") == "ab"
+    assert await found("--tag", "sales") == "ac"
+    assert await found("--tag", "sales", "--tag", "nightly") == "a"
+    assert await found("--owner", "bo", "--tag", "nightly") == ""
+    shown = await command("dag", "list", "--owner", "bo")
+    assert "bo" in shown.out
+    assert "nightly" not in shown.out
+    assert "No dag is like that." in (await command("dag", "list", "--tag", "none")).out
+
+
+async def test_other_words_about_a_dag_are_stored_and_make_no_new_version(
+    connection: Connection, command: Command
+) -> None:
+    first = await register_dag(connection, SALES, "snapshot")
+    extract, load = SALES.tasks
+    told = msgspec.structs.replace(
+        SALES,
+        description="Better.",
+        doc="Better.\n\n# Why\n\nIt is *clear*\x1b[31m now.",
+        owner="bo",
+        tags=("daily", "sales"),
+        tasks=(extract, msgspec.structs.replace(load, description="Into the warehouse.")),
+    )
+    second = await register_dag(connection, told, "snapshot")
+    assert (second.version_id, second.version, second.changed) == (first.version_id, 1, False)
+
+    found = (await command("dag", "show", "sales", "--json")).json
+    assert (found["version"], found["description"], found["owner"]) == (1, "Better.", "bo")
+    assert (found["doc"], found["tags"]) == (told.doc, ["daily", "sales"])
+    assert [task["description"] for task in found["tasks"]] == ["", "Into the warehouse."]
+    (line,) = (await command("dag", "list", "--json")).json
+    assert (line["description"], line["owner"], line["tags"]) == (
+        "Better.",
+        "bo",
+        ["daily", "sales"],
+    )
+    shown = (await command("dag", "show", "sales")).out
+    assert "Into the warehouse." in shown
+    assert "It is clear" in shown
+    assert "\x1b" not in shown
 
 
 async def test_an_empty_list_is_an_empty_array(command: Command) -> None:

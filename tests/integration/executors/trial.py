@@ -47,6 +47,7 @@ class Memory:
         self.ends: dict[int, Ended] = {}
         self.logs: defaultdict[int, bytearray] = defaultdict(bytearray)
         self.begun: dict[int, int] = {}
+        self.progress: defaultdict[int, list[tuple[float, str]]] = defaultdict(list)
         self.log_calls = 0
         self.keep_logs = True
         self._changed = asyncio.Event()
@@ -62,6 +63,11 @@ class Memory:
             assert item.task_id not in self.ends, "ended twice"
             assert item.started_us is None or item.started_us <= item.finished_us
             self.ends[item.task_id] = item
+        self._changed.set()
+
+    def progressed(self, task_id: int, term: int, percent: float, text: str) -> None:
+        assert task_id in self.begun, "progress of what has not begun"
+        self.progress[task_id].append((percent, text))
         self._changed.set()
 
     def logged(self, task_id: int, term: int, data: bytes) -> None:

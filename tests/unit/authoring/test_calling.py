@@ -15,13 +15,24 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from mainspring import DefinitionError, Fail, InputError, Retry, RetryPolicy, Skip, Task, task
+from mainspring import (
+    Command,
+    DefinitionError,
+    Fail,
+    InputError,
+    Retry,
+    RetryPolicy,
+    Skip,
+    Task,
+    task,
+)
 from mainspring.authoring.calling import (
     TRACE_LENGTH_MAX,
     ResultError,
     argument_vector,
     arguments_for,
     check_arguments,
+    command_of,
     encode_result,
     outcome_of,
     resolve,
@@ -269,6 +280,29 @@ def test_a_command_is_a_list_of_texts() -> None:
             argument_vector(copy, wrong)
     with pytest.raises(ResultError, match="NUL"):
         argument_vector(copy, ["cp", "a\x00"])
+
+
+def test_a_command_may_come_with_its_surroundings() -> None:
+    @task(executor="command")
+    def copy() -> list[str]:
+        return ["cp"]
+
+    whole = Command(("cp", "a"), {"A": "1"}, "folder")
+    assert command_of(copy, whole) == Command(["cp", "a"], {"A": "1"}, "folder")
+    assert argument_vector(copy, whole) == ["cp", "a"]
+    assert command_of(copy, ["cp"]) == Command(["cp"])
+    wrongs: list[tuple[Any, str]] = [
+        (Command([]), "has to return its command as a list of texts"),
+        (Command(["cp"], env={"A": 1}), "not a mapping from text to text"),  # type: ignore[dict-item]
+        (Command(["cp"], env=["A"]), "not a mapping from text to text"),  # type: ignore[arg-type]
+        (Command(["cp"], env={"A=B": "1"}), "cannot hold the variable `A=B`"),
+        (Command(["cp"], env={"A": "\x00"}), "cannot hold the variable `A`"),
+        (Command(["cp"], cwd=""), "the `cwd` of its command is not a path"),
+        (Command(["cp"], cwd=3), "the `cwd` of its command is not a path"),  # type: ignore[arg-type]
+    ]
+    for wrong, message in wrongs:
+        with pytest.raises(ResultError, match=message):
+            command_of(copy, wrong)
 
 
 # --- outcomes ------------------------------------------------------------------------------

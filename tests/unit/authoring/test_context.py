@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import pickle
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring import Context, DefinitionError, context, dag, task
+from mainspring import Context, DefinitionError, InputError, context, dag, task
 from mainspring.authoring.context import Attempt, enter
 
 DUE_AT = datetime(2026, 11, 15, 1, tzinfo=UTC)
@@ -131,3 +131,52 @@ def test_a_task_called_as_a_function_has_no_context_of_its_own() -> None:
         return key()
 
     assert contextvars.Context().run(inside) == "4711/pay/1"
+
+
+# --- progress and log ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("percent", "text", "told"),
+    [
+        (50, "half way", (50.0, "half way")),
+        (-3, "", (0.0, "")),
+        (100.0000001, "", (100.0, "")),
+        (float("inf"), "", (100.0, "")),
+        (1, " two\nlines\tand\x00nul ", (1.0, "two lines and nul")),
+        (1, "x" * 201, (1.0, "x" * 200)),
+        (1, "\ud800", (1.0, "?")),
+    ],
+)
+def test_progress_is_told_within_its_bounds(
+    percent: float, text: str, told: tuple[float, str]
+) -> None:
+    heard: list[tuple[float, str]] = []
+    here = replace(asked_in(attempt()), report=lambda *progress: heard.append(progress))
+    here.progress(percent, text)
+    assert heard == [told]
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"), [("50", ""), (None, ""), (True, ""), (float("nan"), ""), (5, 7)]
+)
+def test_progress_that_is_none_is_refused(percent: Any, text: Any) -> None:
+    with pytest.raises(InputError, match="progress: expected"):
+        asked_in(attempt()).progress(percent, text)
+
+
+def test_progress_outside_of_a_worker_is_told_to_nobody() -> None:
+    asked_in(attempt()).progress(50, "half way")
+
+
+def test_records_of_the_logger_say_which_attempt_they_are_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    here = asked_in(attempt(number=2))
+    here.log.warning("%s left", 3, extra={"colour": "red", "task": "forged"})
+    (record,) = caplog.records
+    assert (record.name, record.getMessage()) == ("mainspring.orders.pay", "3 left")
+    facts = vars(record)
+    assert (facts["run_id"], facts["dag"], facts["task"]) == (4711, "orders", "pay")
+    assert (facts["attempt"], facts["colour"]) == (2, "red")
+    assert here.log is here.log

@@ -21,6 +21,7 @@ from mainspring.domain.specs import (
     MappingOf,
     Parameter,
     Result,
+    TaskSpec,
     Value,
     in_order,
 )
@@ -102,13 +103,78 @@ def test_a_dag_is_drawn_when_asked_for_and_only_once() -> None:
 
 
 def test_options_of_a_dag_are_kept() -> None:
-    @dag(name="x", description="d", owner="o", tags=["b", "a", "b"], timeout="1h")
+    @dag(name="x", description="d", doc="# D", owner="o", tags=["b", "a", "b"], timeout="1h")
     def body() -> None:
         done()
 
     spec = body.spec
-    assert (spec.name, spec.description, spec.owner) == ("x", "d", "o")
+    assert (spec.name, spec.description, spec.doc, spec.owner) == ("x", "d", "# D", "o")
     assert (spec.tags, spec.timeout_seconds) == (("a", "b"), 3600.0)
+
+
+def test_the_docstring_is_the_documentation_and_its_first_line_the_description() -> None:
+    @dag
+    def sales() -> None:
+        """Load the sales.
+
+        *Twice* a day.
+        """
+        done()
+
+    assert sales.spec.description == "Load the sales."
+    assert sales.spec.doc == "Load the sales.\n\n*Twice* a day."
+
+
+def test_what_a_dag_says_about_itself_is_no_part_of_its_graph() -> None:
+    @dag(name="x")
+    def plain() -> None:
+        done()
+
+    @dag(name="x", description="d", doc="# D", owner="o", tags=["a"])
+    def told() -> None:
+        done()
+
+    assert told.spec != plain.spec
+    assert told.spec.digest() == plain.spec.digest()
+    assert told.spec.graph() == plain.spec
+    assert plain.spec.told(told.spec.about()) == told.spec
+
+
+def test_a_description_of_a_task_is_no_part_of_the_graph_either() -> None:
+    before = DagSpec("x", (TaskSpec("a", "m:a", description="old"), TaskSpec("b", "m:b")))
+    after = DagSpec("x", (TaskSpec("a", "m:a"), TaskSpec("b", "m:b", description="new")))
+    assert before.digest() == after.digest()
+    assert before.told(after.about()) == after
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"owner": 7}, "dag `body`: `owner`: expected text, got `int`"),
+        ({"owner": "o" * 201}, "dag `body`: `owner`: longer than 200 characters"),
+        ({"owner": "a\nb"}, "dag `body`: `owner`: expected one line without space around it"),
+        ({"doc": b"x"}, "dag `body`: `doc`: expected text, got `bytes`"),
+        ({"doc": "x" * 100_001}, "dag `body`: `doc`: longer than 100000 characters"),
+        ({"doc": "a\x00"}, "dag `body`: `doc`: holds a NUL character"),
+        ({"description": "d" * 1001}, "dag `body`: `description`: longer than 1000 characters"),
+        ({"description": "two\nlines"}, "dag `body`: `description`: expected one line"),
+        ({"tags": "sales"}, "dag `body`: `tags`: expected a list"),
+        ({"tags": [0]}, "dag `body`: `tags`: expected text, got `int`"),
+        ({"tags": [["a"]]}, "dag `body`: `tags`: expected text, got `list`"),
+        ({"tags": ["a", ""]}, "dag `body`: `tags`: one of them is empty"),
+        ({"tags": [" a"]}, "dag `body`: `tags`: expected one line without space around it"),
+        ({"tags": ["a\x00b"]}, "dag `body`: `tags`: holds a NUL character"),
+        ({"tags": [str(n) for n in range(101)]}, "dag `body`: more than 100 tags"),
+    ],
+)
+def test_bad_words_about_a_dag_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DefinitionError) as error:
+
+        @dag(**options)
+        def body() -> None:
+            done()
+
+    assert error.value.message.startswith(message)
 
 
 def test_results_flow_from_inside_lists_tuples_and_dicts() -> None:

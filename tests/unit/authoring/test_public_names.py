@@ -4,11 +4,13 @@ import subprocess
 import sys
 
 import mainspring
+import mainspring.operators
 
 
 def test_public_names_are_exactly_these() -> None:
     assert mainspring.__all__ == [
         "Client",
+        "Command",
         "ConflictError",
         "Context",
         "Dag",
@@ -22,6 +24,7 @@ def test_public_names_are_exactly_these() -> None:
         "Skip",
         "SyncClient",
         "Task",
+        "TaskDefaults",
         "UnavailableError",
         "context",
         "dag",
@@ -41,3 +44,7 @@ def test_import_loads_neither_driver_nor_web_framework_nor_event_loop() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_ready_made_tasks_are_exactly_these() -> None:
+    assert mainspring.operators.__all__ == ["command", "http", "shell"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mainspring import DefinitionError, RetryPolicy, task
+from mainspring import DefinitionError, RetryPolicy, TaskDefaults, dag, task
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.specs import Parameter
 
@@ -182,3 +182,37 @@ def test_an_annotation_that_cannot_be_looked_up_is_named() -> None:
 
     with pytest.raises(DefinitionError, match="uses `Unheard`, which is not known"):
         strange.as_dag()
+
+
+# --- options of one call -------------------------------------------------------------------
+
+
+def test_options_can_be_given_where_a_task_is_called() -> None:
+    @task(retries=1, queue="io")
+    def load(table: str) -> None:
+        """Load a table."""
+
+    @dag(defaults=TaskDefaults(priority=9, timeout="1m"))
+    def sample() -> None:
+        load("a")
+        load.with_options(
+            name="heavy", timeout="1h", priority=1, queue="big", max_lost=1, description="Slow."
+        )("b")
+        load.with_options(retries=4, on_lost="fail")("c")
+
+    plain, heavy, keen = sample.spec.tasks
+    assert (plain.name, plain.queue, plain.priority, plain.timeout_seconds) == ("load", "io", 9, 60)
+    assert (heavy.name, heavy.queue, heavy.priority) == ("heavy", "big", 1)
+    assert (heavy.timeout_seconds, heavy.max_lost, heavy.retry) == (3600, 1, plain.retry)
+    assert (heavy.description, plain.description) == ("Slow.", "Load a table.")
+    assert (keen.name, keen.retry.attempts, keen.on_lost) == ("load_2", 5, "fail")
+    assert (heavy.entry, keen.entry) == (plain.entry, plain.entry)
+    assert load.spec.queue == "io"
+
+
+def test_a_delay_function_belongs_to_the_function_and_not_to_a_call() -> None:
+    @task
+    def load() -> None: ...
+
+    with pytest.raises(DefinitionError, match="a `delay` function cannot be given here"):
+        load.with_options(retry=RetryPolicy(delay=lambda number, error: number))

@@ -259,14 +259,17 @@ async def test_tasks_that_a_worker_could_not_call_are_problems(tmp_path: Path) -
     assert "argument `path`: the type `pathlib.Path` cannot be used" in messages[3]
 
 
-async def test_two_files_with_one_dag_name_are_a_problem(tmp_path: Path) -> None:
+async def test_a_dag_that_two_files_define_is_a_problem_of_both(tmp_path: Path) -> None:
     write(tmp_path, "a.py", GOOD, dag="same")
     write(tmp_path, "b.py", GOOD, dag="same")
+    write(tmp_path, "c.py", GOOD, dag="other")
     report = await read(tmp_path)
-    assert report.files == {"same": "a.py"}
-    (problem,) = report.problems
-    assert problem.file == "b.py"
-    assert "`same` is already that of a dag in `a.py`" in problem.message
+    assert report.files == {"other": "c.py"}
+    first, second = report.problems
+    assert (first.file, second.file) == ("a.py", "b.py")
+    words = "`same` is defined also in `b.py`; neither is used, and the last good version stays"
+    assert words in first.message
+    assert "`same` is defined also in `a.py`" in second.message
 
 
 @pytest.mark.parametrize("name", ["json.py", "json/sub.py", "mainspring.py", "two.dots.py"])

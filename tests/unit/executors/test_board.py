@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.executors.board import NOT_BEGUN, OVER, Board
+from mainspring.executors.board import NOT_BEGUN, OVER, TEXT_BYTES_MAX, Board
 
 
 class Sides(NamedTuple):
@@ -115,3 +115,36 @@ def test_a_job_never_runs_after_the_worker_has_taken_it_back(order: list[str]) -
         next(steps[side], None)
     assert not (runs and taken_back)
     board.close()
+
+
+def test_progress_is_read_by_the_other_side_under_the_name_of_who_told_it(sides: Sides) -> None:
+    assert sides.worker.progress(1, b"a") is None
+    sides.host.tell(1, b"a", 12.5, "ä half")
+    assert list(sides.worker.told) == [0, 1, 0, 0]
+    assert sides.worker.progress(1, b"a") == (12.5, "ä half")
+    assert sides.worker.progress(1, b"b") is None
+    assert sides.worker.progress(0, b"a") is None
+    sides.host.tell(1, b"b", 1.0, "")
+    assert sides.worker.progress(1, b"a") is None
+    assert sides.worker.progress(1, b"b") == (1.0, "")
+    sides.worker.clear(1)
+    assert sides.worker.told[1] == 0
+
+
+def test_a_long_text_is_cut_and_stays_in_its_place(sides: Sides) -> None:
+    for slot in range(4):
+        sides.host.tell(slot, b"a", 50.0, "é" * 500)
+    for slot in range(4):
+        progress = sides.worker.progress(slot, b"a")
+        assert progress is not None
+        assert progress[1] == "é" * (TEXT_BYTES_MAX // 2)
+    assert list(sides.worker.begun) == [NOT_BEGUN] * 4
+
+
+def test_half_written_progress_is_nobodys(sides: Sides) -> None:
+    sides.host.tell(3, b"a", 50.0, "whole")
+    memory = memoryview(sides.host._memory)
+    at = bytes(memory).index(b"whole")
+    memory[at : at + 1] = b"h"
+    memory.release()
+    assert sides.worker.progress(3, b"a") is None

@@ -88,6 +88,29 @@ set started_at = 'epoch'::timestamptz + u.started_us * interval '1 microsecond',
 from unnest($2::bigint[], $3::int[], $4::bigint[]) as u (id, term, started_us)
 where t.id = u.id and t.term = u.term and t.state = 'ready';
 
+-- name: record_progress
+-- What running attempts tell of themselves. Of a term that is over nothing is taken.
+-- $1 task ids, sorted  $2 terms  $3 percents  $4 texts
+insert into mainspring.progress (task_id, term, percent, text)
+select u.id, u.term, u.percent, u.text
+from unnest($1::bigint[], $2::int[], $3::real[], $4::text[]) as u (id, term, percent, text)
+join mainspring.task t on t.id = u.id and t.term = u.term and t.state = 'ready'
+order by u.id
+on conflict (task_id) do update
+set term = excluded.term, percent = excluded.percent, text = excluded.text, at = clock_timestamp()
+where mainspring.progress.term <= excluded.term;
+
+-- name: forget_progress
+-- Of attempts that are over. The term again, for a row that the next attempt has taken meanwhile.
+-- $1 limit
+delete from mainspring.progress p using (
+  select o.task_id, o.term from mainspring.progress o
+  where not exists (
+    select from mainspring.task t where t.id = o.task_id and t.term = o.term and t.state = 'ready')
+  limit $1) as over
+where p.task_id = over.task_id and p.term = over.term
+returning p.task_id;
+
 -- name: complete_attempts
 -- The one door out: closes attempts, moves tasks, lowers the unmet counts of their children and
 -- readies those that have none left, closes the descendants of what failed or was skipped,

@@ -5,16 +5,13 @@
 select clock_timestamp() as now;
 
 -- name: page_dags
--- By name.  $1 tenant  $2 after this name  $3 limit
+-- By name.  $1 tenant  $2 after this name  $3 limit  $4 owner or null  $5 tags, all of them
 select d.name, d.file, v.number as version, v.tasks, s.digest as snapshot, d.changed_at,
-  coalesce(spec.json ->> 'description', '') as description,
-  coalesce(spec.json ->> 'owner', '') as owner,
-  array(select json_array_elements_text(spec.json -> 'tags')) as tags,
+  d.description, d.owner, d.tags, d.gone_at, d.rolled_back_at,
   last.id as last_run_id, last.state as last_run_state, last.created_at as last_run_created_at
 from mainspring.dag d
 join mainspring.version v on v.id = d.version_id
 join mainspring.snapshot s on s.id = d.snapshot_id
-join lateral (select convert_from(v.spec, 'UTF8')::json as json) spec on true
 left join lateral (
   select i.id from mainspring.run_index i
   where i.tenant_id = d.tenant_id and i.dag_id = d.id
@@ -23,6 +20,7 @@ left join lateral (
   select r.id, r.state, r.created_at from mainspring.run_view r
   where r.id = newest.id offset 0) last on true
 where d.tenant_id = $1 and d.name > $2
+  and ($4::text is null or d.owner = $4) and d.tags @> $5::text[]
 order by d.name
 limit $3;
 
@@ -108,9 +106,12 @@ select t.id, t.node, t.name, t.lane, t.priority, t.state, t.term, t.attempt, t.l
     as started_at,
   t.finished_at, w.name as worker,
   substring(case when octet_length(t.result) = 0 then p.content else t.result end for $5::int) as result,
-  octet_length(case when octet_length(t.result) = 0 then p.content else t.result end) as result_bytes
+  octet_length(case when octet_length(t.result) = 0 then p.content else t.result end) as result_bytes,
+  g.percent as progress_percent, g.text as progress_text, g.at as progress_at
 from mainspring.task_view t
 left join claimed c on c.id = t.id and c.term = t.term
+left join mainspring.progress g
+  on g.task_id = t.id and g.term = t.term and t.state = 'running'
 left join mainspring.worker w on w.id = case
   when t.state = 'running' then coalesce(c.worker_id, t.worker_id)
   when t.finished_at is not null then t.worker_id end

@@ -1,0 +1,76 @@
+"""The content of snapshots: kept when a folder is read, fetched by workers that lack it.
+
+It is kept as long as somebody could run it: a dag now, a run that is open or in history, or one of
+the last versions of a dag after a rollback. The row of a snapshot outlives its content, since runs
+show its digest.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from mainspring.store.connection import Connection, Line, fetch
+from mainspring.store.dags import ensure_snapshot
+from mainspring.store.runs import DEFAULT_TENANT
+from mainspring.store.statements import statement
+
+VERSIONS_KEPT = 10
+"""So many versions of each dag, the newest, keep their code for a rollback."""
+UNUSED_KEPT = timedelta(hours=1)
+"""Whoever has just read which snapshot a dag uses may still make a run of it."""
+_PIECE_BYTES = 1024 * 1024
+
+
+async def snapshot_is_kept(
+    connection: Connection, digest: str, *, tenant_id: int = DEFAULT_TENANT
+) -> bool:
+    """Whether the content is there; if it is, it stays for as long as a registration may take."""
+    snapshot_id = await ensure_snapshot(connection, digest, tenant_id=tenant_id)
+    rows = await fetch(connection, statement("has_snapshot_content"), snapshot_id)
+    kept: bool = rows[0]["kept"]
+    return kept
+
+
+async def keep_snapshot(
+    connection: Connection, digest: str, content: bytes, *, tenant_id: int = DEFAULT_TENANT
+) -> None:
+    """Store the packed files of a snapshot, once; to be called before anybody is told of it."""
+    snapshot_id = await ensure_snapshot(connection, digest, tenant_id=tenant_id)
+    await fetch(connection, statement("keep_snapshot_content"), snapshot_id, content)
+
+
+async def fetch_snapshot(line: Line, snapshot_id: int) -> bytes | None:
+    """The packed files of a snapshot; None if the database does not have them.
+
+    In pieces, so that whoever shares the line waits for one of them and not for all.
+    """
+    wanted = await line.call(_bytes, snapshot_id)
+    if wanted is None:
+        return None
+    content = bytearray()
+    while len(content) < wanted:
+        piece = await line.call(_piece, snapshot_id, len(content))
+        if not piece:
+            return None  # forgotten meanwhile
+        content += piece
+    return bytes(content)
+
+
+async def forget_snapshots(connection: Connection, unused_since: datetime, limit: int) -> int:
+    """Let go of contents that nobody can run any more; says how many."""
+    rows = await fetch(
+        connection, statement("forget_snapshots"), unused_since, VERSIONS_KEPT, limit
+    )
+    return len(rows)
+
+
+async def _bytes(connection: Connection, snapshot_id: int) -> int | None:
+    rows = await fetch(connection, statement("read_snapshot_bytes"), snapshot_id)
+    return rows[0]["bytes"] if rows else None
+
+
+async def _piece(connection: Connection, snapshot_id: int, start: int) -> bytes | None:
+    rows = await fetch(
+        connection, statement("read_snapshot_piece"), snapshot_id, start, _PIECE_BYTES
+    )
+    return rows[0]["piece"] if rows else None
