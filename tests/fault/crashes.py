@@ -19,10 +19,9 @@ from pathlib import Path
 from tests.checker.evidence import Fault, now
 from tests.fault.cluster import Cluster, Member, Role
 
-_BEATS = 6
-"""So often has the engine to beat before a process is asked to leave."""
+_BEATS = 12
+"""So often has the engine to beat before a process is asked to leave: for longer than a lease."""
 _CHANCES = 3
-_IDS_OF_A_PERIOD = 10_000_000
 _KILL_SECONDS = 4.0
 
 
@@ -105,14 +104,16 @@ class Crashes:
                     cluster.faults.write(Fault(at, now(), "kill", worker.name, pid))
 
     async def _feed(self, cluster: Cluster) -> None:
-        """Engines find a new dag, and ids for which there is no period yet."""
+        """Engines find a new dag, and ids that come near the end of the last period."""
         if self._role == "engine":
             number = next(self._numbers)
             fresh = self._dags / f"fresh_{number}.py"
             fresh.write_text(_FRESH.format(number=number), "utf-8")
+            # Forward only: ids must never be handed out twice.
             await cluster.rows(
-                "select setval('mainspring.id_block', nextval('mainspring.id_block') + $1)",
-                _IDS_OF_A_PERIOD,
+                "select setval('mainspring.id_block',"
+                " greatest(nextval('mainspring.id_block'), max(until_id) - 10000000))"
+                " from mainspring.period"
             )
 
 

@@ -54,6 +54,7 @@ async def test_a_claim_reads_its_lane_in_order_and_only_what_it_takes(
         "task_pkey",
         "run_pkey",
         "epoch_pkey",
+        "lease_pkey",
     }, plan.text
     assert "Sort" not in plan.kinds(), plan.text
     assert [read.handled for read in reads_of(plan, "ready_order")] == [100]

@@ -2,8 +2,9 @@
 
 The oracle plays them in copies of the same world, each in a transaction that is alone, and reads
 the state that they leave and what their callers are told. A race is sound if it ended like one of
-these. What was rolled back is left out; what was repeated after an unknown COMMIT is played twice,
-as it was, and nobody has heard the first answer.
+these orders, in which nothing comes before what had ended when it began. What was rolled back is
+left out; what was repeated after an unknown COMMIT is played twice, as it was, and nobody has heard
+the first answer.
 
 There is one exemption, for operations that take with `skip locked` what they can get: claims pass
 by rows of `ready`, wake-ups and deadlines by timers, archive and retention by runs, if another
@@ -14,7 +15,7 @@ may also come out as it does when it is alone and somebody holds a lock on some 
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -75,16 +76,17 @@ class Oracle:
         """Why this cannot be, or None if some serial order ends like it."""
         took_place = [each for each in played if each.ended in ("committed", "refused")]
         found = Outcome(state, {(each.session, each.turn): _told(each) for each in took_place})
-        actual = tuple(Instance(each.session, each.turn, each.repeat) for each in took_place)
-        for sequence in itertools.chain([actual], _merges(actual)):
+        actual = tuple(map(_instance, took_place))
+        sequences = serial_orders(took_place)
+        for sequence in itertools.chain([actual], sequences):
             if await self._outcome(sequence) == found:
                 return None
         passers = {
-            Instance(each.session, each.turn, each.repeat)
+            _instance(each)
             for each in took_place
             if each.overlapped and self._operation(each).passes_by
         }
-        for variant in _passing_by(actual, passers):
+        for variant in _passing_by(sequences, passers):
             if await self._outcome(variant) == found:
                 self._arena.counts.passed_by += 1
                 return None
@@ -158,21 +160,26 @@ async def _locked(
         await transaction.rollback()
 
 
-def _merges(instances: Sequence[Instance]) -> Iterator[tuple[Instance, ...]]:
-    """All sequences in which each session keeps its own order."""
-    if not instances:
-        yield ()
-    for session in sorted({each.session for each in instances}):
-        first = next(each for each in instances if each.session == session)
-        rest = [each for each in instances if each != first]
-        for others in _merges(rest):
-            yield (first, *others)
+def _instance(played: Played) -> Instance:
+    return Instance(played.session, played.turn, played.repeat)
+
+
+def serial_orders(played: Sequence[Played]) -> list[tuple[Instance, ...]]:
+    """All orders in which nothing comes before what had ended when it began."""
+    if not played:
+        return [()]
+    return [
+        (_instance(first), *others)
+        for first in played
+        if all(first.first_step <= other.last_step for other in played)
+        for others in serial_orders([other for other in played if other is not first])
+    ]
 
 
 def _passing_by(
-    instances: Sequence[Instance], passers: set[Instance]
+    sequences: Sequence[tuple[Instance, ...]], passers: set[Instance]
 ) -> list[tuple[Instance, ...]]:
-    """All sequences with every choice of rows that the passers pass by; few rows come first."""
+    """These sequences with every choice of rows that the passers pass by; few rows come first."""
     rows = range(_LOCKED_ROWS_MAX)
     choices = [
         locked
@@ -181,7 +188,7 @@ def _passing_by(
     ]
     variants = [
         variant
-        for sequence in (_merges(instances) if passers else ())
+        for sequence in (sequences if passers else ())
         for variant in itertools.product(
             *(
                 [each._replace(passes_by=locked) for locked in choices]

@@ -77,6 +77,8 @@ class Played:
     """committed, rolled back, killed, or refused."""
     overlapped: bool = False
     """Whether a statement of it ran while another session held a transaction in hand."""
+    first_step: int = 0
+    last_step: int = 0
 
 
 class Unexpected(Exception):
@@ -100,12 +102,13 @@ class Stepper:
         self.played: list[Played] = []
         """In the order in which the transactions ended."""
         self.trace: list[str] = []
+        self.step_number = 0
         self.waits = 0
 
     async def begin(self, plans: Sequence[Sequence[Turn]]) -> None:
         assert len(plans) <= len(self.connections), "too few connections"
         self.sessions = [Session(self, number + 1, plan) for number, plan in enumerate(plans)]
-        self.played, self.trace, self.waits = [], [], 0
+        self.played, self.trace, self.step_number, self.waits = [], [], 0, 0
         await self._stand_still()
 
     def steps(self) -> dict[int, Step]:
@@ -120,6 +123,8 @@ class Stepper:
         step = session.next
         assert step is not None, f"session {number} stands at no gate"
         before = set(self.parked())
+        self.step_number += 1
+        session.current.first_step = session.current.first_step or self.step_number
         if step.ending is None and any(other.holds for other in self.sessions if other != session):
             session.current.overlapped = True
         session.pass_gate()
@@ -264,6 +269,7 @@ class Session:
             self._touched = frozenset()
             await self._play_once(turn, played, ending, last=last and final)
             self.holds = False
+            played.last_step = self._stepper.step_number
             self._stepper.played.append(played)
             if played.ended == "refused" or final:
                 if turn.settle is not None and played.ended == "committed":

@@ -17,7 +17,9 @@ from mainspring.store import attempts, statements
 from tests.conftest import Server
 from tests.fault.races.arena import Arena, Case, Failure
 from tests.fault.races.mixes import play_mix, replay_mix
+from tests.fault.races.oracle import serial_orders
 from tests.fault.races.play import play_pair
+from tests.fault.races.stepper import Played
 
 pytestmark = pytest.mark.fault
 
@@ -112,6 +114,16 @@ async def test_sound_statements_pass_the_same_orders(server: Server) -> None:
         report.check()
         assert report.counts.with_waiting
     await server.drop(name)
+
+
+def test_what_had_ended_when_another_began_comes_before_it() -> None:
+    ended = Played(1, 0, 0, first_step=1, last_step=2)
+    meanwhile = Played(2, 0, 0, first_step=1, last_step=4)
+    later = Played(3, 0, 0, first_step=3, last_step=5)
+    sessions = [
+        [each.session for each in order] for order in serial_orders([ended, meanwhile, later])
+    ]
+    assert sessions == [[1, 2, 3], [1, 3, 2], [2, 1, 3]]
 
 
 class Damage(NamedTuple):

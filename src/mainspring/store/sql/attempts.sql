@@ -26,9 +26,14 @@ select id from w;
 -- $1 claim  $2 worker  $3 lane  $4 how many  $5 priorities, most urgent first  $6 look from here
 with again as materialized (
   select task_ids, terms from mainspring.claim where id = $1),
+-- The lease first, as everywhere: the claim's foreign key wants it in the end, when rows of ready are
+-- locked already. Whoever stops a run waits for those, and may be waited for by our reaper.
+holder as materialized (
+  select worker_id from mainspring.lease where worker_id = $2 for key share),
 taken as (
   delete from mainspring.ready
-  where not exists (select 1 from again) and ctid = any (array(
+  where not exists (select 1 from again) and (select count(*) from holder) >= 0
+    and ctid = any (array(
     select head.row_id
     from unnest($5::smallint[], $6::bigint[]) as f (priority, floor)
     cross join lateral (
