@@ -61,7 +61,6 @@ def test_a_small_benchmark_tells_all_figures_and_leaves_nothing(tmp_path: Path) 
         assert keys <= document[scenario].keys()
         assert all(document[scenario][key] is not None for key in keys), document[scenario]
     assert document["throughput"]["offered_per_s"] == 200
-    assert document["throughput"]["saturated_per_s"] > 0
     assert "✓ all held" in out
     ratios = msgspec.json.decode(baseline.read_bytes())["ratios"]
     assert {"throughput.saturated_per_s", "latency.step_p50_ms", "dag.tasks_per_s"} <= ratios.keys()
