@@ -58,8 +58,8 @@ async def test_one_run_each_however_often_the_connections_are_cut(
             ids += await client.enqueue_many(bake, items)
         return ids
 
-    cutting = asyncio.create_task(cut_now_and_then())
     async with Client(database_url, patience_seconds=600) as client:
+        cutting = asyncio.create_task(cut_now_and_then())
         answers = await asyncio.gather(
             one_after_the_other(client, "a"),
             one_after_the_other(client, "b"),
