@@ -14,6 +14,7 @@ from tests.checker.evidence import FAULTS, Log
 from tests.checker.journal import sample_clock
 from tests.fault.cluster import Cluster
 from tests.fault.museum.mutants import MUTANTS
+from tests.fault.proxy import Weather
 from tests.fault.storm import DAGS_FOLDER, Stuck, begin, liveness
 
 pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
@@ -42,9 +43,16 @@ async def test_empty_claim_leaks(tmp_path: Path) -> None:
 
 async def _lose_the_answer_to_a_claim(cluster: Cluster, client: Client) -> None:
     [worker] = cluster.workers
-    lost = worker.proxy.spoil_next("unknown_commit", aim="claim_attempts")
+    # All of them for a while: looks at an empty queue are claims as well.
+    weather = Weather(kind="unknown_commit", aim="claim_attempts", share=1.0)
+    worker.proxy.begin(weather)
     await client.trigger("single_async", {"seconds": 0.01})
-    await lost.wait()
+
+    async def taken() -> bool:
+        return bool(await cluster.rows("select 1 from mainspring.claim"))
+
+    await cluster.until(taken)
+    worker.proxy.end(weather)
 
 
 async def _cancel_as_many_as_slots(cluster: Cluster, client: Client) -> None:
