@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from mainspring.embedded import EmbeddedPostgres, destroy
 from mainspring.store.connection import Connection, connect
 from mainspring.store.migrate import migrate
+from tests.support.hangs import Hangs
 from tests.support.invariants import violations
 
 settings.register_profile(
@@ -21,6 +22,12 @@ settings.register_profile(
 settings.load_profile("mainspring")
 
 TEMPLATE = "mainspring_template"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    seconds = float(config.getini("faulthandler_timeout"))
+    if seconds:
+        config.pluginmanager.register(Hangs(seconds), "hangs")
 
 
 class Server:
