@@ -62,10 +62,11 @@ class Channel:
     def flush(self) -> None:
         with self._sending:
             self._send_outbox()
+        self.flush_or_leave()
 
     def flush_or_leave(self) -> None:
-        # The check comes after the lock is free again: whoever failed to take it meanwhile
-        # has posted before, so nothing is left behind.
+        # Whoever has held the lock looks again once it is free: another thread may have posted
+        # and left meanwhile, after the last look, so that nobody else would send for it.
         while self._outbox and self._sending.acquire(blocking=False):
             try:
                 self._send_outbox()
