@@ -76,40 +76,44 @@ def _as_is(_: tarfile.TarInfo) -> None:
     pass
 
 
-def _as_type(kind: bytes) -> Callable[[tarfile.TarInfo], None]:
+def _of_type(kind: bytes) -> bytes:
     def change(info: tarfile.TarInfo) -> None:
         info.type, info.linkname, info.size = kind, "/etc/passwd", 0
 
-    return change
+    return _archive(("a", b""), change=change)
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (_archive(("/etc/a", b"x"), change=_as_is), "no path within a bundle"),
-        (_archive(("../a", b"x"), change=_as_is), "no path within a bundle"),
-        (_archive(("a/../../b", b"x"), change=_as_is), "no path within a bundle"),
-        (_archive(("a//b", b"x"), change=_as_is), "no path within a bundle"),
-        (_archive(("./a", b"x"), change=_as_is), "no path within a bundle"),
-        (_archive(("a", b""), change=_as_type(tarfile.SYMTYPE)), "`a` is no file"),
-        (_archive(("a", b""), change=_as_type(tarfile.LNKTYPE)), "`a` is no file"),
-        (_archive(("a", b""), change=_as_type(tarfile.DIRTYPE)), "`a` is no file"),
-        (_archive(("a", b""), change=_as_type(tarfile.FIFOTYPE)), "`a` is no file"),
-        (_archive(("a", b""), change=_as_type(tarfile.CHRTYPE)), "`a` is no file"),
-        (_archive(("a", b"1"), ("a", b"2"), change=_as_is), "`a` is out of order"),
-        (_archive(("b", b"1"), ("a", b"2"), change=_as_is), "`a` is out of order"),
-        (b"", "cannot be unpacked"),
-        (b"no archive", "cannot be unpacked"),
-        (gzip.compress(b"no archive" * 1000), "cannot be unpacked"),
-        (pack(ENTRIES)[:-9], "cannot be unpacked"),
-        (pack(ENTRIES)[:-8] + b"\0" * 8, "cannot be unpacked"),
-        (gzip.compress(bytes(200 * 1024 * 1024)), "more than a bundle may"),
-        (_archive(("a", bytes(60 * 1024 * 1024)), change=_as_is), "more than a bundle may"),
-    ],
-)
-def test_what_was_never_packed_is_damaged(content: bytes, words: str) -> None:
+NEVER_PACKED: dict[str, tuple[Callable[[], bytes], str]] = {
+    "absolute": (lambda: _archive(("/etc/a", b"x"), change=_as_is), "no path within a bundle"),
+    "upwards": (lambda: _archive(("../a", b"x"), change=_as_is), "no path within a bundle"),
+    "up and out": (lambda: _archive(("a/../../b", b"x"), change=_as_is), "no path within a bundle"),
+    "doubled slash": (lambda: _archive(("a//b", b"x"), change=_as_is), "no path within a bundle"),
+    "dot": (lambda: _archive(("./a", b"x"), change=_as_is), "no path within a bundle"),
+    "symbolic link": (lambda: _of_type(tarfile.SYMTYPE), "`a` is no file"),
+    "hard link": (lambda: _of_type(tarfile.LNKTYPE), "`a` is no file"),
+    "folder": (lambda: _of_type(tarfile.DIRTYPE), "`a` is no file"),
+    "pipe": (lambda: _of_type(tarfile.FIFOTYPE), "`a` is no file"),
+    "device": (lambda: _of_type(tarfile.CHRTYPE), "`a` is no file"),
+    "twice": (lambda: _archive(("a", b"1"), ("a", b"2"), change=_as_is), "`a` is out of order"),
+    "unsorted": (lambda: _archive(("b", b"1"), ("a", b"2"), change=_as_is), "`a` is out of order"),
+    "empty": (lambda: b"", "cannot be unpacked"),
+    "text": (lambda: b"no archive", "cannot be unpacked"),
+    "packed text": (lambda: gzip.compress(b"no archive" * 1000), "cannot be unpacked"),
+    "cut": (lambda: pack(ENTRIES)[:-9], "cannot be unpacked"),
+    "wrong sum": (lambda: pack(ENTRIES)[:-8] + b"\0" * 8, "cannot be unpacked"),
+    "large": (lambda: gzip.compress(bytes(200 * 1024 * 1024)), "more than a bundle may"),
+    "large file": (
+        lambda: _archive(("a", bytes(60 * 1024 * 1024)), change=_as_is),
+        "more than a bundle may",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEVER_PACKED)
+def test_what_was_never_packed_is_damaged(name: str) -> None:
+    make, words = NEVER_PACKED[name]
     with pytest.raises(DamagedError, match=words):
-        unpack(content)
+        unpack(make())
 
 
 def test_only_the_right_files_get_into_the_cache(tmp_path: Path) -> None:
