@@ -22,6 +22,7 @@ from typing import Protocol
 import structlog
 import uvloop
 
+from mainspring.client.link import reached
 from mainspring.config import Config, database_url
 from mainspring.domain.lanes import SlotKind
 from mainspring.embedded import EmbeddedPostgres
@@ -89,9 +90,8 @@ def run_worker(
 async def _serve(url: str, build: Callable[[], Process]) -> int:
     """Run one process until a signal, or the end of its supervisor, stops it."""
     configure_logging()
-    connection = await connect(url, name="start")
-    await check_schema(connection)
-    await connection.close()
+    async with reached(url, name="start") as connection:
+        await check_schema(connection)
     process = build()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -135,12 +135,13 @@ class Hosts:
                 held.stop, held.stop_at, held.only_if_unstarted = _DRAINING, now, True
         return names
 
-    def hand_back_waiting(self, kind: SlotKind, reason: str) -> None:
-        """End as `HandedBack` what waits here for a host of this kind."""
+    def hand_back_waiting(self, kind: SlotKind, reason: str) -> int:
+        """End as `HandedBack` what waits here for a host of this kind; how many that were."""
         now = time.monotonic()
-        for held in list(self._held.values()):
-            if held.job.kind is kind and held.link is None:
-                self._stop(held, HandedBack(reason), now)
+        waiting = [h for h in self._held.values() if h.job.kind is kind and h.link is None]
+        for held in waiting:
+            self._stop(held, HandedBack(reason), now)
+        return len(waiting)
 
     def lease_until(self, monotonic: float) -> None:
         """The worker's right to run ends then (`time.monotonic()`), unless told again."""

@@ -243,7 +243,7 @@ class Incarnation:
         count = min(-(-self._slots.free(kind) // rivals), CLAIM_BATCH)
         if count <= 0:
             return False
-        self._slots.take(kind, count)
+        self._slots.take(kind, count, time.monotonic())
         # One id for all repetitions: after a lost answer the same tasks come again.
         claim_id = uuid4()
         self._asking.add(claim_id)
@@ -338,7 +338,8 @@ class Incarnation:
         while True:
             await asyncio.sleep(_START_SECONDS)
             for kind in self._slots.blocked(time.monotonic()):
-                self._hosts.hand_back_waiting(kind, "it waited behind a long task")
+                if self._hosts.hand_back_waiting(kind, "it waited behind a long task"):
+                    self._slots.expect_long(kind)
             started, self._started = self._started, []
             if started:
                 await self._aside_line.call(mark_started, self._worker_id, started)
@@ -431,7 +432,7 @@ class Incarnation:
             for lane in lanes:
                 count = min(share, self._slots.free(kind))
                 if count:
-                    self._slots.take(kind, count)
+                    self._slots.take(kind, count, time.monotonic())
                     grants[lane] = count
         return grants
 

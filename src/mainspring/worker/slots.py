@@ -69,13 +69,18 @@ class Pace:
 
     def __init__(self) -> None:
         self._seconds: float | None = None
-        self.ended_at = 0.0
+        self.moved_at = 0.0
+        """When one of them ended last, or the first was held that has no slot."""
 
     def learn(self, seconds: float, now: float) -> None:
-        self.ended_at = now
+        self.moved_at = now
         known = seconds if self._seconds is None else self._seconds
         # A long task is believed at once, short ones have to prove themselves.
         self._seconds = max(seconds, known + (seconds - known) * 0.1)
+
+    def expect_long(self) -> None:
+        """One that has not ended takes long: there is nothing to hold ahead until others end."""
+        self._seconds = max(self._seconds or 0.0, _BLOCKED_SECONDS)
 
     def ahead(self, slots: int) -> int:
         if self._seconds is None or self._seconds > _SHORT_SECONDS:
@@ -101,9 +106,12 @@ class Slots:
     def taken(self) -> int:
         return sum(self._taken.values())
 
-    def take(self, kind: SlotKind, count: int) -> None:
+    def take(self, kind: SlotKind, count: int, now: float) -> None:
         assert count <= self.free(kind), f"more {kind} tasks than slots"
-        self._taken[kind] += count
+        before = self._taken[kind]
+        self._taken[kind] = before + count
+        if before <= self._size.get(kind, 0) < before + count:
+            self._pace[kind].moved_at = now
 
     def give_back(self, kind: SlotKind, count: int = 1) -> None:
         self._taken[kind] -= count
@@ -114,11 +122,15 @@ class Slots:
         if kind in self._pace:
             self._pace[kind].learn(seconds, now)
 
+    def expect_long(self, kind: SlotKind) -> None:
+        """Some were handed back since a long task was in their way: claim no others for there."""
+        self._pace[kind].expect_long()
+
     def blocked(self, now: float) -> list[SlotKind]:
         """Kinds that hold more than they have slots for, while none of theirs ends."""
         return [
             kind
             for kind, pace in self._pace.items()
             if self._taken[kind] > self._size.get(kind, 0)
-            and now - pace.ended_at > _BLOCKED_SECONDS
+            and now - pace.moved_at > _BLOCKED_SECONDS
         ]

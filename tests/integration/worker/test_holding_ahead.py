@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from mainspring.client import Client
 from tests.support.team import Team
@@ -42,8 +43,17 @@ async def test_what_was_held_ahead_goes_back_when_a_long_task_is_in_the_way(
         return len(rows) >= count
 
     async def waiting() -> bool:
-        rows = await team.rows("select task_id from mainspring.ready")
-        return len(rows) == 20
+        rows = await team.rows("""
+            select (select count(*) from mainspring.ready)
+                 + (select count(*) from mainspring.run_view where state = 'succeeded') as count""")
+        return rows == [{"count": 80}]
+
+    async def beats() -> int:
+        [lease] = await team.rows("select beat from mainspring.lease")
+        return int(lease["beat"])
+
+    async def handed_back() -> list[dict[str, Any]]:
+        return await team.rows("select count(*) from mainspring.attempt where state = 'yielded'")
 
     async with Client(team.url) as client:
         for _ in range(60):
@@ -53,6 +63,14 @@ async def test_what_was_held_ahead_goes_back_when_a_long_task_is_in_the_way(
         for _ in range(20):
             await client.trigger("shorts")
     await team.until(waiting)
+    once, last_beat = await handed_back(), await beats() + 5
+
+    async def a_while_has_passed() -> bool:
+        return await beats() >= last_beat
+
+    await team.until(a_while_has_passed)
+    assert await waiting(), "they are not claimed while the long task is in the way"
+    assert await handed_back() == once
     [task] = await team.rows("select count(*) from mainspring.attempt where state <> 'yielded'")
     assert task["count"] == 0
     gate.touch()

@@ -90,11 +90,12 @@ def test_with_json_an_error_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert error["hint"].startswith("start it with `mainspring up`")
 
 
+@pytest.mark.parametrize("command", ["run list", "engine", "worker", "migrate"])
 def test_an_unreachable_database_is_told_at_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MAINSPRING_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
-    assert run_command(["run", "list"]) == 1
+    assert run_command(command.split()) == 1
     assert "the database cannot be reached" in capsys.readouterr().err
 
 

@@ -33,7 +33,7 @@ def test_a_claim_is_empty_when_its_last_task_is_reported() -> None:
 
 def test_slots_are_never_given_back_twice() -> None:
     slots = Slots({SlotKind.PROCESS: 2})
-    slots.take(SlotKind.PROCESS, 1)
+    slots.take(SlotKind.PROCESS, 1, 0.0)
     slots.give_back(SlotKind.PROCESS)
     with pytest.raises(AssertionError):
         slots.give_back(SlotKind.PROCESS)
@@ -41,10 +41,10 @@ def test_slots_are_never_given_back_twice() -> None:
 
 def test_slots_are_never_overdrawn() -> None:
     slots = Slots({SlotKind.PROCESS: 2})
-    slots.take(SlotKind.PROCESS, 2)
+    slots.take(SlotKind.PROCESS, 2, 0.0)
     assert slots.free(SlotKind.PROCESS) == 0
     with pytest.raises(AssertionError):
-        slots.take(SlotKind.PROCESS, 1)
+        slots.take(SlotKind.PROCESS, 1, 0.0)
 
 
 def test_slots_are_read_from_text() -> None:
@@ -75,11 +75,24 @@ def test_short_tasks_are_held_ahead_and_one_long_task_ends_that() -> None:
 def test_what_waits_behind_a_long_task_is_found() -> None:
     slots = Slots({SlotKind.PROCESS: 1})
     slots.learn(SlotKind.PROCESS, 0.0001, 10.0)
-    slots.take(SlotKind.PROCESS, 5)
-    assert slots.blocked(10.1) == []
-    assert slots.blocked(10.3) == [SlotKind.PROCESS]
-    slots.give_back(SlotKind.PROCESS, 4)
-    assert slots.blocked(10.3) == []
+    slots.take(SlotKind.PROCESS, 5, 20.0)
+    assert slots.blocked(20.1) == [], "they came after a rest, and have only begun to wait"
+    slots.take(SlotKind.PROCESS, 1, 20.2)
+    assert slots.blocked(20.3) == [SlotKind.PROCESS]
+    slots.give_back(SlotKind.PROCESS, 5)
+    assert slots.blocked(20.3) == []
+
+
+def test_nothing_is_held_ahead_behind_a_long_task_until_short_ones_have_ended() -> None:
+    slots = Slots({SlotKind.PROCESS: 1})
+    slots.learn(SlotKind.PROCESS, 0.0001, 10.0)
+    slots.take(SlotKind.PROCESS, 33, 10.0)
+    slots.give_back(SlotKind.PROCESS, 32)
+    slots.expect_long(SlotKind.PROCESS)
+    assert slots.free(SlotKind.PROCESS) == 0
+    for _ in range(100):
+        slots.learn(SlotKind.PROCESS, 0.0001, 11.0)
+    assert slots.free(SlotKind.PROCESS) == 32
 
 
 def test_kinds_with_many_slots_hold_nothing_ahead() -> None:
