@@ -6,7 +6,7 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, Literal, NoReturn, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, ParamSpec, TypeVar, overload
 
 import msgspec
 
@@ -27,6 +27,9 @@ from mainspring.domain.lanes import SlotKind
 from mainspring.domain.names import closest, shown
 from mainspring.domain.parameters import parameter_spec
 from mainspring.domain.specs import DagSpec, Parameter, TaskSpec
+
+if TYPE_CHECKING:
+    from mainspring.plugins import Executor
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -182,7 +185,7 @@ def task(
     timeout: Duration | None = None,
     queue: str | None = None,
     priority: int | None = None,
-    executor: ExecutorName | None = None,
+    executor: ExecutorName | str | None = None,
     max_lost: int | None = None,
     on_lost: Literal["retry", "fail"] | None = None,
     description: str | None = None,
@@ -199,7 +202,7 @@ def task(
     timeout: Duration | None = None,
     queue: str | None = None,
     priority: int | None = None,
-    executor: ExecutorName | None = None,
+    executor: ExecutorName | str | None = None,
     max_lost: int | None = None,
     on_lost: Literal["retry", "fail"] | None = None,
     description: str | None = None,
@@ -210,7 +213,8 @@ def task(
     one attempt. `priority` goes from 0 to 9, higher sooner, 5 if nothing is said. `executor` says
     how it runs: plain functions in a process (or `"thread"`), async functions in a shared event
     loop; with `"command"` the function returns an argument vector, which is executed without a
-    shell, and the result is the last line that it prints. `max_lost` and `on_lost` say what
+    shell, and the result is the last line that it prints. Other names are those of plug-ins.
+    `max_lost` and `on_lost` say what
     happens when the process or the machine under an attempt is gone: whether, and how often (3
     times), it is tried anew. `description` is the first line of the docstring if it is not given.
     What is not said here may be said for all tasks of a dag by its `TaskDefaults`.
@@ -232,10 +236,12 @@ def task(
             max_lost=max_lost,
             on_lost=on_lost,
         )
+        kind = _kind(what, function, executor)
         spec = TaskSpec(
             name=name or own_name,
             entry=f"{function.__module__}:{function.__qualname__}",
-            kind=_kind(what, function, executor),
+            kind=kind,
+            executor="" if executor in (None, kind.value) else str(executor),
             **fields,
             description=first_line(inspect.getdoc(function) or "")
             if description is None
@@ -255,7 +261,9 @@ def _kind(what: str, function: Callable[..., Any], executor: str | None) -> Slot
         )
     if executor is None:
         return SlotKind.ASYNC if is_async else SlotKind.PROCESS
-    kind = SlotKind(checked_choice(f"{what}: `executor`", executor, SlotKind))
+    if executor not in tuple(SlotKind):
+        return _plugged(what, executor)
+    kind = SlotKind(executor)
     if is_async and kind is not SlotKind.ASYNC:
         raise DefinitionError(
             f'{what}: an async function cannot run with `executor="{kind}"`',
@@ -267,3 +275,13 @@ def _kind(what: str, function: Callable[..., Any], executor: str | None) -> Slot
             hint='write it with `async def`, or use `executor="thread"`',
         )
     return kind
+
+
+def _plugged(what: str, executor: str) -> SlotKind:
+    """Whose slots the executor of another package takes."""
+    from mainspring.plugins import Kind, find_plugins, load_plugin_named
+
+    others = [plugin.name for plugin in find_plugins(Kind.EXECUTOR) if not plugin.ours]
+    checked_choice(f"{what}: `executor`", executor, [*SlotKind, *others])
+    chosen: type[Executor] = load_plugin_named(Kind.EXECUTOR, executor)
+    return SlotKind(chosen.slot_kind)

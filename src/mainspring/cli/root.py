@@ -32,6 +32,7 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
         "migrate": _Entry("migrate:migrate", "Bring the database's schema up to date."),
         "doctor": _Entry("doctor:doctor", "Check that all is well, and say what to do if not."),
         "prune": _Entry("prune:prune", "Let go of finished runs that are older than is kept."),
+        "plugins": _Entry("plugins:plugins", "See which plug-ins are installed, and which work."),
         "bench": _Entry("bench:bench", "Measure how fast it is on this machine."),
         "completion": _Entry(
             "completion:completion", "Print a script that lets your shell complete commands."

@@ -5,6 +5,7 @@
     ├── InputError           a caller's mistake: wrong parameter, unknown name, too large
     │   └── ConflictError    same idempotency key with another body, rerun of what still runs
     ├── NotFoundError        the named thing does not exist
+    ├── PluginError          a plug-in that is not there, or is of no use
     └── UnavailableError     the database or a process cannot be reached, or is too old or new
 
 `code` is stable and meant for programs; the message is meant for people.
@@ -36,6 +37,10 @@ class ConflictError(InputError):
 
 class NotFoundError(MainspringError):
     code = "not_found"
+
+
+class PluginError(MainspringError):
+    code = "plugin"
 
 
 class UnavailableError(MainspringError):

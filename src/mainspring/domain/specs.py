@@ -95,6 +95,8 @@ class TaskSpec(Spec, frozen=True):
     entry: str
     """`module:qualified_name` of the function, importable from the snapshot's root."""
     kind: SlotKind = SlotKind.PROCESS
+    executor: str = ""
+    """The plug-in that runs it, if it is not the one that the kind is called after."""
     queue: str = "default"
     priority: int = PRIORITY_DEFAULT
     arguments: dict[str, Binding] = {}

@@ -1,6 +1,10 @@
 """A host child: the process in which user code runs.
 
-    python -P -m mainspring.executors.host KIND SOCKET BOARD SLOTS WORKER SNAPSHOT
+    python -P -m mainspring.executors.host PLACE SOCKET BOARD SLOTS WORKER SNAPSHOT
+
+PLACE, `module:class`, is the executor as its package's entry point names it; ours are found the
+same way. The worker looks it up, once, so that hosts start without reading the metadata of all
+installed packages.
 
 The worker starts it as the leader of a session of its own. It dies with its worker: the kernel
 kills it when the worker's thread that started it ends (Linux), and it leaves by itself at the
@@ -17,49 +21,52 @@ import signal
 import socket
 import sys
 from types import FrameType
+from typing import NoReturn
 
-from mainspring.domain.lanes import SlotKind
 from mainspring.executors.board import Board
 from mainspring.executors.channel import Channel
+from mainspring.executors.frames import Log
+from mainspring.plugins.loading import import_place
+from mainspring.plugins.shapes import Executor, executor_problem
 
 _PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> None:
-    kind, socket_fd, board_fd, slots, worker, snapshot = arguments
+    place, socket_fd, board_fd, slots, worker, snapshot = arguments
     die_with(int(worker))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _do_nothing)
     os.set_inheritable(int(socket_fd), False)
+    channel = Channel(socket.socket(fileno=int(socket_fd)))
+    # Before the snapshot is on the path: user code cannot take an executor's place.
+    executor = executor_at(place, channel)
     # An installed application may lie in the folder that the worker was started in, as it may
     # for `python -m`.
     sys.path.insert(0, snapshot or os.getcwd())
-    channel = Channel(socket.socket(fileno=int(socket_fd)))
     board = Board(int(board_fd), int(slots))
     os.close(int(board_fd))
     sys.argv[1:] = []
-    serve(SlotKind(kind), channel, board, int(slots))
+    executor(channel, board, int(slots)).serve()
 
 
-def serve(kind: SlotKind, channel: Channel, board: Board, slots: int) -> None:
-    """Run jobs until the worker closes the socket."""
-    match kind:
-        case SlotKind.ASYNC:
-            from mainspring.executors.host_async import AsyncHost
+def executor_at(place: str, channel: Channel) -> type[Executor]:
+    """The class to serve with; if there is none, the worker is told why before this host ends."""
+    try:
+        executor: type[Executor] = import_place(place)
+    except BaseException as error:
+        _refuse(
+            channel, f"the executor `{place}` cannot be loaded: {type(error).__name__}: {error}"
+        )
+    if problem := executor_problem(executor):
+        _refuse(channel, f"the executor `{place}` {problem}")
+    return executor
 
-            AsyncHost(channel, board).serve()
-        case SlotKind.THREAD:
-            from mainspring.executors.host_thread import ThreadHost
 
-            ThreadHost(channel, board, slots).serve()
-        case SlotKind.PROCESS:
-            from mainspring.executors.host_process import ProcessHost
-
-            ProcessHost(channel, board).serve()
-        case SlotKind.COMMAND:
-            from mainspring.executors.host_command import CommandHost
-
-            CommandHost(channel, board).serve()
+def _refuse(channel: Channel, why: str) -> NoReturn:
+    channel.post(Log(0, why.encode("utf-8", "replace")))
+    channel.flush()
+    sys.exit(1)
 
 
 def die_with(worker: int) -> None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import Any
+from typing import Any, ClassVar
 
 import uvloop
 
+from mainspring.domain.lanes import SlotKind
 from mainspring.executors.board import NOT_BEGUN, Board
 from mainspring.executors.calls import Call, Calls
 from mainspring.executors.channel import Channel
@@ -31,7 +32,9 @@ _ANSWERS_MAX = 256
 
 
 class AsyncHost:
-    def __init__(self, channel: Channel, board: Board) -> None:
+    slot_kind: ClassVar[str] = SlotKind.ASYNC
+
+    def __init__(self, channel: Channel, board: Board, slots: int) -> None:
         self.channel = channel
         self.board = board
         self.calls = Calls(board)

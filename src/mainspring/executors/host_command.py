@@ -19,12 +19,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import msgspec
 
 from mainspring.authoring.calling import command_of
 from mainspring.authoring.context import context
+from mainspring.domain.lanes import SlotKind
 from mainspring.executors.board import Board
 from mainspring.executors.calls import Call
 from mainspring.executors.channel import Channel
@@ -47,8 +48,10 @@ class CommandFailed(Exception):
 
 
 class CommandHost(AsyncHost):
-    def __init__(self, channel: Channel, board: Board) -> None:
-        super().__init__(channel, board)
+    slot_kind: ClassVar[str] = SlotKind.COMMAND
+
+    def __init__(self, channel: Channel, board: Board, slots: int) -> None:
+        super().__init__(channel, board, slots)
         self._commands: dict[int, _Command] = {}
         self._folder = sys.path[0]
         """Of the snapshot; user code may change the path later."""

@@ -70,11 +70,19 @@ class Owner(Protocol):
 
 class HostLink(asyncio.Protocol):
     def __init__(
-        self, owner: Owner, guard: GuardLink, pool: Pool, *, slots: int, alone: bool
+        self,
+        owner: Owner,
+        guard: GuardLink,
+        pool: Pool,
+        place: str,
+        *,
+        slots: int,
+        alone: bool,
     ) -> None:
         self._owner = owner
         self._guard = guard
         self.pool = pool
+        self._place = place
         self.mark = uuid.uuid4().hex
         self.alone = alone
         self.slots = slots
@@ -138,7 +146,7 @@ class HostLink(asyncio.Protocol):
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, "-P", "-m", "mainspring.executors.host"),
-                    *(self.pool.kind.value, str(theirs.fileno()), str(board_fd)),
+                    *(self._place, str(theirs.fileno()), str(board_fd)),
                     *(str(self.slots), str(os.getpid()), self.pool.snapshot),
                 ],
                 stdin=subprocess.DEVNULL,

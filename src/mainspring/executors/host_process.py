@@ -16,8 +16,10 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import ClassVar
 
 from mainspring.authoring.context import enter
+from mainspring.domain.lanes import SlotKind
 from mainspring.executors.board import Board
 from mainspring.executors.calls import Call, Calls, Stopped
 from mainspring.executors.channel import Channel
@@ -26,7 +28,9 @@ from mainspring.executors.logs import write_logging_to_stderr
 
 
 class ProcessHost:
-    def __init__(self, channel: Channel, board: Board) -> None:
+    slot_kind: ClassVar[str] = SlotKind.PROCESS
+
+    def __init__(self, channel: Channel, board: Board, slots: int) -> None:
         self._channel = channel
         self._board = board
         self._calls = Calls(board)

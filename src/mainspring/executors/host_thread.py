@@ -13,7 +13,9 @@ import ctypes
 import inspect
 import queue
 import threading
+from typing import ClassVar
 
+from mainspring.domain.lanes import SlotKind
 from mainspring.executors.board import Board
 from mainspring.executors.calls import Call, Calls, Stopped
 from mainspring.executors.channel import Channel
@@ -65,6 +67,8 @@ class _Seat:
 
 
 class ThreadHost:
+    slot_kind: ClassVar[str] = SlotKind.THREAD
+
     def __init__(self, channel: Channel, board: Board, slots: int) -> None:
         self._channel = channel
         self._board = board

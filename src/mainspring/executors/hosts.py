@@ -21,6 +21,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 
+from mainspring.domain.errors import PluginError
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import HandedBack, Outcome, Succeeded
 from mainspring.executors import verdicts
@@ -31,6 +32,7 @@ from mainspring.executors.guard_link import GuardLink
 from mainspring.executors.host_link import STRAY_BYTES, HostLink
 from mainspring.executors.jobs import Ended, Job, Listener
 from mainspring.executors.pools import Held, Pool
+from mainspring.plugins import Kind, find_plugin, find_plugins
 
 _log = logging.getLogger(__name__)
 
@@ -72,8 +74,9 @@ class Hosts:
         self._start_seconds_max = start_seconds_max
         self._import_seconds_max = import_seconds_max
         self._loop = asyncio.get_running_loop()
+        find_plugins(Kind.EXECUTOR)  # it takes a moment, which nobody should wait for later
         self._guard = GuardLink()
-        self._pools: dict[tuple[SlotKind, str, bool], Pool] = {}
+        self._pools: dict[tuple[SlotKind, str, str, bool], Pool] = {}
         self._links: set[HostLink] = set()
         self._held: dict[tuple[int, int], Held] = {}
         self._lonely: deque[tuple[Pool, Held]] = deque()
@@ -96,7 +99,9 @@ class Hosts:
             name = (job.task_id, job.term)
             assert name not in held_by_name, f"task {job.task_id} of this term is here already"
             held = held_by_name[name] = Held(job, now)
-            pool = pools.get((job.kind, job.snapshot, job.apart)) or self._new_pool(job)
+            pool = pools.get((job.kind, job.executor, job.snapshot, job.apart))
+            if pool is None:
+                pool = self._new_pool(job)
             if job.alone:
                 self._lonely.append((pool, held))
             else:
@@ -200,8 +205,8 @@ class Hosts:
 
     def _new_pool(self, job: Job) -> Pool:
         slots = max(1, self._slots.get(job.kind, 1))
-        pool = Pool(job.kind, job.snapshot, slots)
-        self._pools[job.kind, job.snapshot, job.apart] = pool
+        pool = Pool(job.kind, job.executor or job.kind.value, job.snapshot, slots)
+        self._pools[job.kind, job.executor, job.snapshot, job.apart] = pool
         return pool
 
     def _assign(self, pool: Pool, now: float) -> None:
@@ -271,8 +276,9 @@ class Hosts:
     def _start(self, pool: Pool, *, alone: bool = False) -> HostLink | None:
         slots = 1 if alone else pool.slots_per_host
         try:
-            link = HostLink(self, self._guard, pool, slots=slots, alone=alone)
-        except OSError as error:
+            place = find_plugin(Kind.EXECUTOR, pool.executor).place
+            link = HostLink(self, self._guard, pool, place, slots=slots, alone=alone)
+        except (OSError, PluginError) as error:
             _log.error("cannot start a host process: %s", error)
             self._start_failed(pool, str(error))
             return None
@@ -477,7 +483,7 @@ class Hosts:
         link = held.link
         if link is None:
             job = held.job
-            pool = self._pools[job.kind, job.snapshot, job.apart]
+            pool = self._pools[job.kind, job.executor, job.snapshot, job.apart]
             if job.alone:
                 self._lonely.remove((pool, held))
             else:

@@ -30,6 +30,8 @@ class Job(msgspec.Struct, frozen=True):
     """Shares a host only with others of which the same is said: for what was lost once."""
     alone: bool = False
     """Runs in a fresh host with nothing beside it: for what was lost again."""
+    executor: str = ""
+    """The plug-in that runs it, if it is not the one that the kind is called after."""
     large_parameters: bytes | None = None
     """The run's, if they are neither among the arguments nor in the attempt."""
 

@@ -1,4 +1,4 @@
-"""The hosts of one (kind, snapshot), and the jobs that wait for them.
+"""The hosts of one (executor, snapshot), and the jobs that wait for them.
 
 A shared kind (async, thread, command) has one host that takes all; a process pool has as many
 as there are slots, the warmest first. A host that is to be recycled keeps its running jobs and
@@ -57,8 +57,9 @@ class Held:
 
 
 class Pool:
-    def __init__(self, kind: SlotKind, snapshot: str, slots: int) -> None:
+    def __init__(self, kind: SlotKind, executor: str, snapshot: str, slots: int) -> None:
         self.kind = kind
+        self.executor = executor
         self.snapshot = snapshot
         self.one_each = kind is SlotKind.PROCESS
         self.slots_per_host = 1 if self.one_each else slots

@@ -110,6 +110,7 @@ class Inputs:
             apart=claimed.lost > 0 and task.kind is not SlotKind.PROCESS,
             # Again, or for the last time: whoever is alone cannot be lost by another's doing.
             alone=claimed.lost > 1 or 0 < claimed.lost == task.max_lost - 1,
+            executor=task.executor,
             large_parameters=None if plain or stored else parameters,
         )
 

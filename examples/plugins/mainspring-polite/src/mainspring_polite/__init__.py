@@ -1,0 +1,1 @@
+"""Commands that give way to everything else on the machine."""

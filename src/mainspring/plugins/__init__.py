@@ -1,0 +1,29 @@
+"""Plug-ins: what other packages bring, found by their entry points.
+
+    group of entry points     name                        what it leads to
+    mainspring.executors      `@task(executor="name")`    a class like `Executor`
+    mainspring.operators      `mainspring.operators.name` a function like `Operator`
+
+Our own are declared in our `pyproject.toml` and come through the same door. Nothing is imported
+before it is asked for by name, and what is wrong with one plug-in is no other's concern: its error
+names the package and the entry point, and the rest goes on.
+
+    shapes.py    what a plug-in of each kind has to be, for its author to read
+    found.py     which there are, by the metadata of the installed packages
+    loading.py   one of them, imported and looked at
+"""
+
+from mainspring.plugins.found import Kind, Plugin, find_plugin, find_plugins
+from mainspring.plugins.loading import load_plugin, load_plugin_named
+from mainspring.plugins.shapes import Executor, Operator
+
+__all__ = [
+    "Executor",
+    "Kind",
+    "Operator",
+    "Plugin",
+    "find_plugin",
+    "find_plugins",
+    "load_plugin",
+    "load_plugin_named",
+]

@@ -1,0 +1,73 @@
+"""What a plug-in has to be: one protocol for each kind, and a look at what was loaded."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+
+from mainspring.domain.lanes import SlotKind
+from mainspring.domain.names import listed
+
+
+class Executor(Protocol):
+    """How attempts run, in a host child: `@task(executor="name")`.
+
+    The worker starts one host for each executor and snapshot (as many as there are slots if they
+    are those of `process`), and the host makes one object of this class and calls `serve`, once.
+
+    Few plug-ins begin from nothing. Derive from the executor whose slots are taken, and replace
+    what is different: of `mainspring.executors.host_async: AsyncHost` that is `perform(call)`,
+    which runs one attempt to its result, and `stop(message)`, if cancelling the coroutine is not
+    enough; `mainspring.executors.host_command: CommandHost` is an example of that. What they
+    derive from then keeps the promises of a host: one answer for each job, its output in its log,
+    an end when the worker closes the socket. `mainspring.testing.conformance: check_executor`
+    tries these.
+    """
+
+    slot_kind: ClassVar[str]
+    """Whose slots it takes, and how it is stopped: `async`, `thread`, `process` or `command`."""
+
+    def __init__(self, channel: Any, board: Any, slots: int) -> None:
+        """`channel` and `board` are the two ways to the worker (`executors/channel.py`,
+        `executors/board.py`); up to `slots` jobs come at a time.
+        """
+
+    def serve(self) -> None:
+        """Say `Ready`, then run jobs until the worker closes the channel."""
+
+
+class Operator(Protocol):
+    """A ready-made task: `from mainspring.operators import name`.
+
+    Called inside a dag's function, it draws a task (or a few) and returns the stand-in for the
+    result. The task itself is an ordinary one, made by `@task` in the plug-in's module: hosts
+    import it from there, so the package has to be installed wherever workers run.
+    `mainspring.testing.conformance: check_operator` tries it.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Parameters and results may stand for any argument that is handed on to the task. By
+        convention it takes the options of `@task` by their names, such as `name` and `retries`.
+        """
+
+
+def executor_problem(loaded: object) -> str:
+    """Why this cannot be an executor, or nothing; completes the sentence "it …"."""
+    if not isinstance(loaded, type):
+        return f"is `{type(loaded).__name__}`, expected a class"
+    if not callable(getattr(loaded, "serve", None)):
+        return "has no method `serve`"
+    kind = getattr(loaded, "slot_kind", None)
+    if not isinstance(kind, str) or kind not in tuple(SlotKind):
+        return f"has the `slot_kind` {kind!r}, expected one of {listed(SlotKind)}"
+    return ""
+
+
+def operator_problem(loaded: object) -> str:
+    """Why this cannot be an operator, or nothing; completes the sentence "it …"."""
+    if not callable(loaded) or isinstance(loaded, type):
+        return f"is `{_described(loaded)}`, expected a function"
+    return ""
+
+
+def _described(loaded: object) -> str:
+    return "a class" if isinstance(loaded, type) else type(loaded).__name__

@@ -1,0 +1,13 @@
+"""For authors of plug-ins: what Mainspring relies on, tried on a plug-in of yours.
+
+    check_executor    real host children, with tasks of yours in them
+    check_operator    drawn in a dag, stored, found again
+
+Each raises `AssertionError` with what is wrong. Call them from your tests; nothing else is needed,
+and no database.
+"""
+
+from mainspring.testing.conformance.executors import check_executor
+from mainspring.testing.conformance.operators import check_operator
+
+__all__ = ["check_executor", "check_operator"]
