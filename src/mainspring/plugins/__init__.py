@@ -3,6 +3,7 @@
     group of entry points     name                        what it leads to
     mainspring.executors      `@task(executor="name")`    a class like `Executor`
     mainspring.operators      `mainspring.operators.name` a function like `Operator`
+    mainspring.object_stores  the scheme of its URLs      a class like `ObjectStore`
 
 Our own are declared in our `pyproject.toml` and come through the same door. Nothing is imported
 before it is asked for by name, and what is wrong with one plug-in is no other's concern: its error
@@ -15,11 +16,12 @@ names the package and the entry point, and the rest goes on.
 
 from mainspring.plugins.found import Kind, Plugin, find_plugin, find_plugins
 from mainspring.plugins.loading import load_plugin, load_plugin_named
-from mainspring.plugins.shapes import Executor, Operator
+from mainspring.plugins.shapes import Executor, ObjectStore, Operator
 
 __all__ = [
     "Executor",
     "Kind",
+    "ObjectStore",
     "Operator",
     "Plugin",
     "find_plugin",

@@ -28,11 +28,16 @@ class Kind(StrEnum):
 
     EXECUTOR = "executor"
     OPERATOR = "operator"
+    OBJECT_STORE = "object_store"
 
     @property
     def group(self) -> str:
         """Of entry points."""
         return f"mainspring.{self.value}s"
+
+    @property
+    def words(self) -> str:
+        return self.value.replace("_", " ")
 
 
 class Plugin(msgspec.Struct, frozen=True):
@@ -54,7 +59,9 @@ class Plugin(msgspec.Struct, frozen=True):
     @property
     def told(self) -> str:
         """For messages: which plug-in, and whose."""
-        return f"{self.kind} {shown(self.name)} of package {shown(self.package)} {self.version}"
+        return (
+            f"{self.kind.words} {shown(self.name)} of package {shown(self.package)} {self.version}"
+        )
 
 
 @functools.cache
@@ -76,13 +83,13 @@ def find_plugin(kind: Kind, name: str) -> Plugin:
     for plugin in named:
         raise PluginError(f"{plugin.told} {plugin.problem}", hint=_SEE)
     known = [plugin.name for plugin in find_plugins(kind) if not plugin.problem]
-    if not any(plugin.ours for plugin in find_plugins(kind)):
+    if not any(plugin.ours for plugin in _declared()):
         raise PluginError(
-            f"there is no {kind} at all: the installed package `mainspring` declares none",
+            f"there is no {kind.words} at all: the installed package `mainspring` declares none",
             hint="install it, or install it anew: its metadata is missing or old",
         )
     raise PluginError(
-        f"there is no {kind} {shown(name)}",
+        f"there is no {kind.words} {shown(name)}",
         hint=closest(name, known) + "; is the package that brings it installed here?",
     )
 

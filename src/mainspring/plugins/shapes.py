@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, ClassVar, Protocol
 
 from mainspring.domain.lanes import SlotKind
@@ -50,6 +51,29 @@ class Operator(Protocol):
         """
 
 
+class ObjectStore(Protocol):
+    """Where bytes go that are too many for the database: the name is the scheme of its URLs.
+
+    Made with the URL, such as `name://place/prefix`, and without asking whether that is there.
+    Keys are letters, digits, `-`, `.` and `/`. An object is written once, as a whole, and never
+    changed; each method may be repeated. What could not be done now raises `UnavailableError`.
+    `mainspring.testing.conformance: check_object_store` tries it.
+    """
+
+    def __init__(self, url: str) -> None: ...
+
+    async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
+        """All pieces or nothing is there under this key, and stays there when this returns."""
+
+    async def get(self, key: str, start: int, end: int) -> bytes:
+        """The bytes from `start` up to `end`, or up to the object's end; `NotFoundError` if there
+        is no such object.
+        """
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Remove these, at most 1,000 at a time. That one is not there is no error."""
+
+
 def executor_problem(loaded: object) -> str:
     """Why this cannot be an executor, or nothing; completes the sentence "it …"."""
     if not isinstance(loaded, type):
@@ -67,6 +91,16 @@ def operator_problem(loaded: object) -> str:
     if not callable(loaded) or isinstance(loaded, type):
         return f"is `{_described(loaded)}`, expected a function"
     return ""
+
+
+def object_store_problem(loaded: object) -> str:
+    """Why this cannot be an object store, or nothing; completes the sentence "it …"."""
+    if not isinstance(loaded, type):
+        return f"is `{type(loaded).__name__}`, expected a class"
+    missing = [
+        name for name in ("put", "get", "delete") if not callable(getattr(loaded, name, None))
+    ]
+    return f"lacks {listed(missing)}" if missing else ""
 
 
 def _described(loaded: object) -> str:

@@ -156,6 +156,8 @@ def test_a_plugin_of_the_wrong_shape_says_what_is_missing(packages: Path) -> Non
         [mainspring.operators]
         number = odd:NOTHING
         drawer = odd:Mute
+        [mainspring.object_stores]
+        odd = odd:Mute
         """,
         odd="""
         NOTHING = 42
@@ -169,6 +171,7 @@ def test_a_plugin_of_the_wrong_shape_says_what_is_missing(packages: Path) -> Non
     assert "`slot_kind` 'gpu', expected one of `async`" in problem(Kind.EXECUTOR, "kindless", "odd")
     assert "is `int`, expected a class" in problem(Kind.EXECUTOR, "nothing", "odd")
     assert "is `int`, expected a function" in problem(Kind.OPERATOR, "number", "odd")
+    assert "lacks `put`, `get` and `delete`" in problem(Kind.OBJECT_STORE, "odd", "odd")
     assert "is `a class`, expected a function" in problem(Kind.OPERATOR, "drawer", "odd")
 
 
