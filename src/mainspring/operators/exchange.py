@@ -8,12 +8,18 @@ import http.client
 import socket
 import ssl
 import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
 from mainspring.authoring.ends import Fail
 from mainspring.operators.requests import Request, timed_out
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -27,28 +33,9 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 async def exchanged(request: Request, body_bytes_max: int) -> Answer:
-    loop = asyncio.get_running_loop()
-    answered: asyncio.Future[Answer] = loop.create_future()
     exchange = _Exchange(request, body_bytes_max)
-
-    def settle(answer: Answer | None, error: BaseException | None) -> None:
-        if answered.done():
-            return
-        if error is not None:
-            answered.set_exception(error)
-        elif answer is not None:
-            answered.set_result(answer)
-
-    def work() -> None:
-        answer, failure = None, None
-        try:
-            answer = exchange.run()
-        except BaseException as error:
-            failure = error
-        with contextlib.suppress(RuntimeError):  # the host has ended meanwhile
-            loop.call_soon_threadsafe(settle, answer, failure)
-
-    threading.Thread(target=work, name="http", daemon=True).start()
+    # By the loop's own door for threads: `run_dag` lets no time pass while one of these works.
+    answered = asyncio.get_running_loop().run_in_executor(_ThreadEach(), exchange.run)
     try:
         async with asyncio.timeout(request.timeout_seconds):
             return await answered
@@ -61,6 +48,25 @@ async def exchanged(request: Request, body_bytes_max: int) -> Answer:
         raise Fail(f"{request.shown} cannot be sent: {error}") from error
     finally:
         exchange.abandon()
+
+
+class _ThreadEach(Executor):
+    """A thread for each call, which holds up nobody's exit and waits for no other."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future: Future[T] = Future()
+        future.set_running_or_notify_cancel()
+
+        def work() -> None:
+            try:
+                result = fn(*args, **kwargs)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        threading.Thread(target=work, name="http", daemon=True).start()
+        return future
 
 
 class _Exchange:

@@ -32,7 +32,16 @@ def run(example_name: str, /, **given: Any) -> RunResult:
 async def test_the_examples_are_read_without_a_problem_and_each_is_in_the_list() -> None:
     report = await read_bundle(EXAMPLES)
     assert report.problems == []
-    names = ["commands", "daily_sales", "etl", "fan_out", "flaky", "hello", "long_task"]
+    names = [
+        "commands",
+        "daily_sales",
+        "etl",
+        "fan_out",
+        "flaky",
+        "hello",
+        "http_shop",
+        "long_task",
+    ]
     assert report.files == {name: f"{name}.py" for name in names}
     page = (EXAMPLES / "README.md").read_text()
     assert [name for name in names if f"[{name}.py]({name}.py)" not in page] == []
@@ -99,6 +108,20 @@ def test_commands_are_run_and_read() -> None:
     result = run("commands")
     assert result["report"].result.startswith("/usr/bin on ")
     assert result["who_am_i"].result == "run 1, task who_am_i, attempt 1"
+
+
+def test_an_order_by_http_is_asked_for_twice_and_placed_once() -> None:
+    result = run("http_shop")
+    assert result["confirm"].result == "ordered tea for Ada, 1 time; the shop had 12"
+    busy, placed = result["order"].tries
+    assert "answered 503" in str(busy.error)
+    assert str(placed.state) == "succeeded"
+
+
+def test_what_is_sold_out_is_not_asked_for_again() -> None:
+    result = run("http_shop", item="coffee")
+    assert result["order"].attempts == 1
+    assert result["confirm"].state == "upstream_failed"
 
 
 def test_a_long_task_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
