@@ -20,7 +20,14 @@ from typing import NamedTuple
 # Run as a script, Python looks beside this file only.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tools.generators import guards, states_page, states_script
+from tools.generators import (
+    commands_page,
+    guards,
+    python_page,
+    settings_page,
+    states_page,
+    states_script,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -32,6 +39,9 @@ class Generated(NamedTuple):
 
 FILES = (
     Generated("src/mainspring/store/sql/guards.sql", guards.render),
+    Generated("docs/reference/commands.md", commands_page.render),
+    Generated("docs/reference/python.md", python_page.render),
+    Generated("docs/reference/settings.md", settings_page.render),
     Generated("docs/reference/states.md", states_page.render),
     Generated("web/src/generated/states.ts", states_script.render),
 )

@@ -22,6 +22,30 @@ SNAPSHOTS_CACHED = 20
 """So many snapshots that nobody uses stay in a home's cache; others can be fetched again."""
 
 
+class Variable(msgspec.Struct, frozen=True):
+    """A setting, for those who look it up: `docs/reference/settings.md` is made of these."""
+
+    default: str
+    meaning: str
+
+
+VARIABLES: Mapping[str, Variable] = {
+    "DATABASE_URL": Variable(
+        "the embedded PostgreSQL in the home",
+        "where the database is: `postgresql://user:password@host:5432/database`",
+    ),
+    "HOME": Variable(
+        "`mainspring` in your data folder; as root `/var/lib/mainspring/home`",
+        "the home: embedded database, snapshot cache, logs of `up`",
+    ),
+    "DAGS": Variable("none", "the folder of dags, or a branch: `git+URL@BRANCH:FOLDER`"),
+    "APPS": Variable("none", "modules of applications whose tasks a worker runs, with commas"),
+    "KEEP": Variable("`30d`", "how long finished runs are kept; read by engines"),
+    "LEASE_SECONDS": Variable("`15`", "how long a worker is trusted without a beat"),
+}
+"""What `_read` is asked for, in the order in which people look for it."""
+
+
 class Leases(msgspec.Struct, frozen=True):
     """How long a worker is trusted without a sign of life, and how it stays below that."""
 

@@ -214,10 +214,10 @@ def task(
     how it runs: plain functions in a process (or `"thread"`), async functions in a shared event
     loop; with `"command"` the function returns an argument vector, which is executed without a
     shell, and the result is the last line that it prints. Other names are those of plug-ins.
-    `max_lost` and `on_lost` say what
-    happens when the process or the machine under an attempt is gone: whether, and how often (3
-    times), it is tried anew. `description` is the first line of the docstring if it is not given.
-    What is not said here may be said for all tasks of a dag by its `TaskDefaults`.
+    `max_lost` and `on_lost` say what happens when the process or the machine under an attempt is
+    gone: whether, and how often (3 times), it is tried anew. `description` is the first line
+    of the docstring if it is not given. What is not said here may be said for all tasks of a dag by
+    its `TaskDefaults`.
     """
 
     def decorate(function: Callable[P, R]) -> Task[P, R]:

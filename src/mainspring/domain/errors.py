@@ -15,6 +15,8 @@ from __future__ import annotations
 
 
 class MainspringError(Exception):
+    """Any of them: `message` says what happened, `hint` what to do, `code` is for programs."""
+
     code = "error"
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -24,24 +26,36 @@ class MainspringError(Exception):
 
 
 class DefinitionError(MainspringError):
+    """A dag that cannot be: a cycle, a name used twice, an option that makes no sense."""
+
     code = "definition"
 
 
 class InputError(MainspringError):
+    """A caller's mistake: a wrong parameter, a value that is too large."""
+
     code = "input"
 
 
 class ConflictError(InputError):
+    """It clashes with what is there: a key with another body, a rerun of what still runs."""
+
     code = "conflict"
 
 
 class NotFoundError(MainspringError):
+    """The named thing does not exist."""
+
     code = "not_found"
 
 
 class PluginError(MainspringError):
+    """A plug-in that is not there, or is of no use; the message names its package."""
+
     code = "plugin"
 
 
 class UnavailableError(MainspringError):
+    """The database or a process cannot be reached, or is too old or too new."""
+
     code = "unavailable"
