@@ -63,7 +63,8 @@ def test_a_small_benchmark_tells_all_figures_and_leaves_nothing(tmp_path: Path) 
     assert document["throughput"]["offered_per_s"] == 200
     assert "✓ all held" in out
     ratios = msgspec.json.decode(baseline.read_bytes())["ratios"]
-    assert {"throughput.saturated_per_s", "latency.step_p50_ms", "dag.tasks_per_s"} <= ratios.keys()
+    # Not the saturated rate: within half a second a busy machine may end nothing.
+    assert {"latency.step_p50_ms", "dag.tasks_per_s"} <= ratios.keys()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
