@@ -15,7 +15,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import assert_never
 
@@ -51,12 +51,22 @@ _WITHHELD = ("MAINSPRING_DATABASE_URL", "MAINSPRING_DATABASE_URL_FILE")
 _decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 
 
-async def read_bundle(folder: Path, *, file_timeout_seconds: float = 30.0) -> BundleReport:
-    """All dags of the folder, and what is wrong with the files that gave none."""
+async def read_bundle(
+    folder: Path,
+    *,
+    file_timeout_seconds: float = 30.0,
+    mend: Callable[[], object] | None = None,
+) -> BundleReport:
+    """All dags of the folder, and what is wrong with the files that gave none.
+
+    `mend` puts the folder back as it was, in a thread, after a file has taken its reader along.
+    """
     root = Path(os.path.realpath(folder))
     files, nameless = await asyncio.to_thread(_dag_files, root)
     found: list[FileRead] = []
     while len(found) < len(files):
+        if found and mend is not None:
+            await asyncio.to_thread(mend)
         found += await _read_some(root, files[len(found) :], file_timeout_seconds)
     return _merged([*found, *nameless])
 

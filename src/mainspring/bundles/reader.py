@@ -50,8 +50,13 @@ def main() -> NoReturn:
     for file in order.files:
         channel.send(FileStarted(file))
         faulthandler.dump_traceback_later(order.file_timeout_seconds, exit=True, file=channel.trace)
+        there = os.path.exists(os.path.join(order.folder, file))
         found = read_file(Path(order.folder), file)
         faulthandler.cancel_dump_traceback_later()
+        if there and not os.path.exists(os.path.join(order.folder, file)):
+            # The rest is for another child, once the parent has put the files back.
+            channel.send(FileRead(file, [], [_self_destruction(file)]))
+            break
         channel.send(found)
     channel.send(Finished())
     _end()
@@ -148,6 +153,15 @@ def _problem(
         return FileProblem(file, line, error.message + inner, error.hint)
     told = error_of(error)
     return FileProblem(file, line, f"{told.type}: {told.message}{inner}".rstrip(": "))
+
+
+def _self_destruction(file: str) -> FileProblem:
+    return FileProblem(
+        file,
+        None,
+        "importing it removed it from its folder",
+        hint="work belongs into tasks; the file itself is imported often",
+    )
 
 
 def _places(error: BaseException) -> Iterator[tuple[str, int]]:

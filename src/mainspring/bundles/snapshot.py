@@ -29,7 +29,7 @@ import msgspec
 from mainspring import faults
 from mainspring.bundles.pack import DamagedError, pack, unpack
 from mainspring.bundles.tree import BYTES_MAX, Entry, TreeFile, files_in, too_large
-from mainspring.domain.errors import InputError, UnavailableError
+from mainspring.domain.errors import InputError, MainspringError, UnavailableError
 
 T = TypeVar("T")
 
@@ -65,6 +65,21 @@ def tree_digest(folder: Path) -> str:
 def take_snapshot(folder: Path, cache: Path) -> Snapshot:
     """A snapshot of the folder as it is now; a copy is made only if the cache has none."""
     return _unchanged(lambda: _take(folder, cache), folder)
+
+
+def mend_snapshot(snapshot: Snapshot, folder: Path, cache: Path) -> bool:
+    """Take it again if what is in the cache is no longer what it was; whether that was so.
+
+    Dags are imported from it, and what they do then is their authors' business, but nobody else
+    may get to run what they made of it.
+    """
+    with contextlib.suppress(MainspringError):
+        if tree_digest(snapshot.path) == snapshot.digest:
+            return False
+    shutil.rmtree(snapshot.path, ignore_errors=True)
+    if take_snapshot(folder, cache).digest != snapshot.digest:
+        raise UnavailableError("the folder of dags changed while it was read")
+    return True
 
 
 def find_snapshot(cache: Path, digest: str) -> Path | None:

@@ -9,6 +9,7 @@ it; storing the same thing twice changes nothing.
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from mainspring.bundles.report import BundleReport, FileProblem
 from mainspring.bundles.snapshot import (
     Snapshot,
     hold_snapshot,
+    mend_snapshot,
     pack_snapshot,
     prune_cache,
     take_snapshot,
@@ -28,7 +30,7 @@ from mainspring.bundles.snapshot import (
 )
 from mainspring.bundles.sources import sources_of
 from mainspring.config import SNAPSHOTS_CACHED, Config
-from mainspring.domain.errors import MainspringError, UnavailableError
+from mainspring.domain.errors import InputError, MainspringError, UnavailableError
 from mainspring.store.connection import Connection, Line
 from mainspring.store.dags import Found, mark_gone, register_dags, set_file_problems
 from mainspring.store.snapshots import keep_snapshot, snapshot_is_kept
@@ -80,7 +82,13 @@ class ReadDags:
                 f"the snapshot {snapshot.digest[:12]} was removed from `{cache}`"
             )
         try:
-            report = await read_bundle(snapshot.path)
+            mend = functools.partial(mend_snapshot, snapshot, folder, cache)
+            report = await read_bundle(snapshot.path, mend=mend)
+            if await asyncio.to_thread(mend):
+                raise InputError(
+                    "importing the files of dags has changed others of them",
+                    hint="work belongs into tasks; everything stays as it was",
+                )
             sources = await asyncio.to_thread(sources_of, snapshot.path, report)
             faults.point("a folder of dags is read and not stored")
             await self._keep(snapshot)

@@ -184,3 +184,67 @@ async def test_a_run_without_its_code_is_handed_back_visibly(team: Team) -> None
     await team.until(lambda: team.rows("select * from mainspring.attempt"))
     assert "snapshot ffffffffffff" in await team.error_of(run_id)
     assert await run_state(team.connection, run_id) in ("queued", "running")
+
+
+async def test_files_that_do_harm_at_import_are_told_and_the_others_run(team: Team) -> None:
+    """They are imported from a copy in the engine's cache, which is mended before it is kept."""
+    harm = {
+        "leaves.py": "os._exit(3)",
+        "prints.py": "[os.write(1, b'x' * 1_000_000) for _ in range(2000)]; 1 / 0",
+        "removes.py": "import shutil; shutil.rmtree(os.path.dirname(__file__))",
+    }
+    for name, code in harm.items():
+        team.write(name, code + "\n")
+    team.write(
+        "works.py",
+        """
+        import helper
+
+        @task
+        def work():
+            effect("helped", helper.WORD)
+
+        @dag
+        def works(): work()
+        """,
+    )
+    team.write("helper.py", 'WORD = "yes"\n')
+    team.start_engine()
+    team.start_worker()
+
+    async def told() -> dict[str, str] | None:
+        rows = await team.rows("select file, message from mainspring.file_problem")
+        found = {row["file"]: row["message"] for row in rows}
+        return found if found.keys() == harm.keys() else None
+
+    problems = await team.until(told)
+    assert "ended the process with exit code 3" in problems["leaves.py"]
+    assert "ZeroDivisionError" in problems["prints.py"]
+    assert "importing it removed it from its folder" in problems["removes.py"]
+    run_id = await team.trigger("works")
+    assert await team.ended(run_id) == "succeeded"
+    assert team.effects_of("helped") == ["yes"]
+
+
+async def test_a_file_that_changes_others_at_import_leaves_everything_as_it_was(team: Team) -> None:
+    team.write("good.py", "@task\ndef work(): ...\n\n@dag\ndef good(): work()\n")
+    team.start_engine()
+    await team.known("good")
+    team.write(
+        "meddles.py",
+        "import pathlib\npathlib.Path(__file__).with_name('good.py').write_text('1 / 0')\n",
+    )
+
+    async def told() -> list[dict[str, object]]:
+        return await team.rows("select message from mainspring.file_problem where file = '.'")
+
+    [problem] = await team.until(told)
+    assert "has changed others of them" in str(problem["message"])
+    [dag] = await team.rows("select gone_at from mainspring.dag where name = 'good'")
+    assert dag["gone_at"] is None
+    (team.dags / "meddles.py").unlink()
+
+    async def taken_back() -> bool:
+        return not await team.rows("select 1 from mainspring.file_problem")
+
+    await team.until(taken_back)

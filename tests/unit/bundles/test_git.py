@@ -115,6 +115,21 @@ async def test_an_unknown_branch_or_folder_is_named(origin: Origin) -> None:
         await origin.checkout(folder="nowhere").folder()
 
 
+async def test_a_commit_that_is_too_large_is_refused_and_what_was_used_stays(
+    origin: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = origin.checkout()
+    good = await checkout.folder()
+    monkeypatch.setattr("mainspring.bundles.git._BYTES_MAX", 1_000_000)
+    origin.commit(large="x" * 2_000_000)
+    with pytest.raises(InputError, match=r"holds more than .* files or") as raised:
+        await checkout.folder()
+    assert raised.value.hint == "name the folder that holds the dags: `…@branch:folder`"
+    assert _files(good) == {"a.py": "one"}
+    origin.commit(large="x")
+    assert _files(await checkout.folder()) == {"a.py": "one", "large.py": "x"}
+
+
 async def test_links_that_lead_out_are_no_way_to_write_there(
     origin: Origin, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from mainspring.bundles.read import read_bundle
 from mainspring.bundles.report import BundleReport
+from mainspring.bundles.snapshot import mend_snapshot, take_snapshot
 
 GOOD = """
     from mainspring import dag, task
@@ -183,6 +184,40 @@ async def test_a_file_that_hangs_is_ended_and_the_others_stay(tmp_path: Path, ha
     (problem,) = report.problems
     assert (problem.file, problem.line) == ("m.py", 3)
     assert problem.message == "importing it took longer than 500 ms"
+
+
+async def test_gigabytes_of_prints_go_nowhere(tmp_path: Path) -> None:
+    flood = """
+        import os, sys
+        for _ in range(2000):
+            os.write(1, b"x" * 1_000_000)
+            os.write(2, b"x" * 1_000_000)
+        print("x" * 100_000_000)
+        """
+    write(tmp_path, "a.py", dedent(flood) + dedent(GOOD), dag="a")
+    write(tmp_path, "b.py", GOOD, dag="b")
+    report = await read(tmp_path)
+    assert (sorted(report.files), report.problems) == (["a", "b"], [])
+
+
+@pytest.mark.parametrize(
+    "destruction", ["shutil.rmtree(os.path.dirname(__file__))", "os.remove(__file__)"]
+)
+async def test_a_file_that_removes_itself_is_a_problem_and_the_others_are_put_back(
+    tmp_path: Path, destruction: str
+) -> None:
+    folder, cache = tmp_path / "dags", tmp_path / "cache"
+    folder.mkdir()
+    write(folder, "a.py", GOOD, dag="a")
+    (folder / "m.py").write_text(f"import mainspring, os, shutil\n{destruction}\n")
+    write(folder, "z.py", GOOD, dag="z")
+    snapshot = take_snapshot(folder, cache)
+    report = await read_bundle(snapshot.path, mend=lambda: mend_snapshot(snapshot, folder, cache))
+    assert sorted(report.files) == ["a", "z"]
+    (problem,) = report.problems
+    assert (problem.file, problem.message) == ("m.py", "importing it removed it from its folder")
+    assert not mend_snapshot(snapshot, folder, cache)
+    assert sorted(path.name for path in folder.iterdir()) == ["a.py", "m.py", "z.py"]
 
 
 async def test_a_broken_dag_is_a_problem_and_the_others_of_its_file_stay(tmp_path: Path) -> None:
