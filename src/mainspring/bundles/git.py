@@ -41,12 +41,18 @@ class Checkout:
         self._clone = self._place / "clone"
         self._poll_seconds = poll_seconds
         self._due_at = 0.0
+        self._hurried = False
         self._folder: Path | None = None
         self._error: MainspringError | None = None
 
+    def hurry(self) -> None:
+        """Ask the repository the next time, whenever it was asked last."""
+        self._hurried = True
+
     async def folder(self) -> Path:
         """The files of the newest commit; the repository is asked again every now and then."""
-        if time.monotonic() >= self._due_at:
+        if self._hurried or time.monotonic() >= self._due_at:
+            self._hurried = False
             try:
                 self._folder, self._error = await self._refresh(), None
             except MainspringError as error:

@@ -54,6 +54,29 @@ def show(name: str, as_json: bool, home: Path | None) -> None:
     with_client(home, _show, name, as_json)
 
 
+@dag.command()
+@json_option
+@home_option
+def refresh(as_json: bool, home: Path | None) -> None:
+    """Let engines ask their repositories of dags now, not in a while."""
+    from mainspring.cli.session import with_client
+
+    with_client(home, _refresh, as_json)
+
+
+async def _refresh(client: Client, as_json: bool) -> None:
+    from mainspring.cli.output import console, faint, print_json
+    from mainspring.store.wakeups import notify_dags
+
+    await client.ask(notify_dags)
+    if as_json:
+        print_json({"asked": True})
+        return
+    out = console()
+    out.print("Engines that live now ask their repositories of dags at once.")
+    out.print(faint("what they find: `mainspring dag list`"))
+
+
 async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_json: bool) -> None:
     from rich.text import Text
 

@@ -9,6 +9,7 @@ it; storing the same thing twice changes nothing.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ from mainspring.domain.errors import InputError, MainspringError, UnavailableErr
 from mainspring.store.connection import Connection, Line
 from mainspring.store.dags import Found, mark_gone, register_dags, set_file_problems
 from mainspring.store.snapshots import keep_snapshot, snapshot_is_kept
+from mainspring.store.wakeups import listen_for_dags
 
 log = structlog.get_logger(__name__)
 
@@ -49,23 +51,40 @@ class ReadDags:
         self._checkout: Checkout | None = None
         if config.repository is not None:
             self._checkout = Checkout(config.repository, config.home)
+        self._url = url
         self._line = Line(url, name="engine dags")
+        self._asked = asyncio.Event()
         self._read_digest = ""
         self._complaint = ""
 
     async def run(self) -> None:
         if self._dags is None and self._checkout is None:
             return
+        listening = asyncio.create_task(self._listen())
         try:
             while True:
+                self._asked.clear()
                 try:
                     await self.step()
                     self._complaint = ""
                 except MainspringError as error:
                     await self._complain(error)
-                await asyncio.sleep(_POLL_SECONDS)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._asked.wait(), _POLL_SECONDS)
         finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
             await self._line.close()
+
+    async def _listen(self) -> None:
+        """For `dag refresh`. A folder is looked at each second anyway."""
+        if self._checkout is not None:
+            await listen_for_dags(self._url, asked=self._hurry, name="engine dags")
+
+    def _hurry(self) -> None:
+        assert self._checkout is not None
+        self._checkout.hurry()
+        self._asked.set()
 
     async def step(self) -> bool:
         """Read the folder if it changed; whether it did."""

@@ -19,6 +19,8 @@ READY = "mainspring_ready"
 """Payload: numbers of lanes that got ready tasks, with commas."""
 STOP = "mainspring_stop"
 """Some claimed task has a stop note: renew now."""
+DAGS = "mainspring_dags"
+"""Somebody wants the dags to be read now, from wherever they come."""
 
 _PAUSE_SECONDS = 0.005
 _LANES_MAX = 200
@@ -32,6 +34,10 @@ async def notify_ready(connection: Connection, lanes: Iterable[int]) -> None:
 
 async def notify_stop(connection: Connection) -> None:
     await fetch(connection, "select pg_notify($1, '')", STOP)
+
+
+async def notify_dags(connection: Connection) -> None:
+    await fetch(connection, "select pg_notify($1, '')", DAGS)
 
 
 class Notifier:
@@ -77,12 +83,23 @@ async def listen(
         else:
             stop()
 
+    await _listen(url, (READY, STOP), heard, name)
+
+
+async def listen_for_dags(url: str, *, asked: Callable[[], None], name: str) -> None:
+    """Call back whenever somebody wants the dags to be read, for ever."""
+    await _listen(url, (DAGS,), lambda *_: asked(), name)
+
+
+async def _listen(
+    url: str, channels: Iterable[str], heard: Callable[[Any, int, str, object], None], name: str
+) -> None:
     while True:
         with contextlib.suppress(*GONE):
             connection = await connect(url, name=f"{name} listener")
             try:
-                await connection.add_listener(READY, heard)
-                await connection.add_listener(STOP, heard)
+                for channel in channels:
+                    await connection.add_listener(channel, heard)
                 while not connection.is_closed():
                     # Also finds a connection that died without a word.
                     await asyncio.sleep(5)

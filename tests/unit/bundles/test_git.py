@@ -76,6 +76,16 @@ async def test_a_branch_is_followed(origin: Origin) -> None:
     assert sorted(path.name for path in again.parent.iterdir()) == sorted([again.name, "clone"])
 
 
+async def test_a_hurried_one_asks_before_its_time(origin: Origin) -> None:
+    repository = Repository(f"file://{origin.bare}", "main", "dags")
+    checkout = Checkout(repository, origin.home, poll_seconds=1_000_000)
+    assert _files(await checkout.folder()) == {"a.py": "one"}
+    origin.commit(a="two")
+    assert _files(await checkout.folder()) == {"a.py": "one"}
+    checkout.hurry()
+    assert _files(await checkout.folder()) == {"a.py": "two"}
+
+
 async def test_the_root_may_be_the_folder(origin: Origin) -> None:
     assert [path.name for path in (await origin.checkout(folder="").folder()).iterdir()] == ["dags"]
 
