@@ -28,13 +28,14 @@ def living() -> dict[int, Process]:
 
 
 def hosts_of(worker: int) -> dict[int, str]:
-    """The hosts that a worker has now, by their pid, with their slot kind."""
+    """The hosts that a worker has now, by their pid, with the class of their executor."""
     found = {}
     for process in living().values():
         if process.parent == worker:
             words = _words(process.pid)
             if _HOST in words:
-                found[process.pid] = words[words.index(_HOST) + 1].decode()
+                place = words[words.index(_HOST) + 1].decode()
+                found[process.pid] = place.rpartition(":")[2]
     return found
 
 

@@ -75,7 +75,7 @@ async def test_a_worker_dies_and_leaves_nobody_and_comes_back(cluster: Cluster) 
     run = await _trigger(cluster, "sleeping", seconds=600.0)
 
     async def is_at_work() -> bool:
-        return "process" in worker.hosts.values()
+        return "ProcessHost" in worker.hosts.values()
 
     await cluster.until(is_at_work)
     hosts, guard = set(worker.hosts), worker.guard
