@@ -49,8 +49,8 @@ _RESTART_SECONDS = 0.3
 _TEND_SECONDS = 0.05
 _LEAVING_SECONDS = 150.0
 """Three times what a worker itself allows for its drain: beyond that it hangs."""
-_OUT_OF_REACH = ('await connect(url, name="start")', "await check_schema(connection)")
-"""Lines of `app.py` that are in the traceback of a process which could not start."""
+_OUT_OF_REACH = "error: the database cannot be reached"
+"""What an engine or a worker says that could not start; later they wait until it comes back."""
 
 
 def socket_of(url: str) -> Path:
@@ -147,7 +147,7 @@ class Member:
             return None
         self._died_at = now()
         words = self.last_words
-        if self._told or any(line in words for line in _OUT_OF_REACH):
+        if self._told or _OUT_OF_REACH in words:
             return None
         return Death(self.name, self._died_at, self._process.returncode, words)
 

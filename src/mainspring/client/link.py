@@ -157,6 +157,8 @@ async def reached(url: str, *, name: str) -> AsyncIterator[Connection]:
     connection = await reach(url, name=name)
     try:
         yield connection
+    except GONE as error:
+        raise _unreachable(error) from error
     finally:
         await _close(connection)
 
