@@ -15,6 +15,13 @@ CREATE TYPE mainspring.attempt_state AS ENUM (
     'yielded'
 );
 
+CREATE TYPE mainspring.deed AS ENUM (
+    'retried',
+    'discarded',
+    'succeeded',
+    'skipped'
+);
+
 CREATE TYPE mainspring.payload_kind AS ENUM (
     'parameters',
     'result'
@@ -235,9 +242,14 @@ CREATE SEQUENCE mainspring."position"
 
 CREATE TABLE mainspring.problem (
     task_id bigint NOT NULL,
+    run_id bigint NOT NULL,
     tenant_id integer NOT NULL,
+    dag_id integer NOT NULL,
     term integer NOT NULL,
-    failed_at timestamp with time zone NOT NULL
+    task text NOT NULL,
+    failed_at timestamp with time zone NOT NULL,
+    discarded_at timestamp with time zone,
+    likeness uuid NOT NULL
 );
 
 CREATE TABLE mainspring.progress (
@@ -272,6 +284,15 @@ CREATE TABLE mainspring.ready (
     priority smallint NOT NULL
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0', autovacuum_analyze_threshold='2000000000');
+
+CREATE TABLE mainspring.remark (
+    task_id bigint NOT NULL,
+    term integer NOT NULL,
+    deed mainspring.deed NOT NULL,
+    at timestamp with time zone NOT NULL,
+    who text NOT NULL,
+    note text NOT NULL
+);
 
 CREATE TABLE mainspring.run (
     id bigint NOT NULL,
@@ -681,6 +702,9 @@ ALTER TABLE ONLY mainspring.queue
 ALTER TABLE ONLY mainspring.queue
     ADD CONSTRAINT queue_tenant_id_name_key UNIQUE (tenant_id, name);
 
+ALTER TABLE ONLY mainspring.remark
+    ADD CONSTRAINT remark_pkey PRIMARY KEY (task_id, term, deed);
+
 ALTER TABLE ONLY mainspring.run_history
     ADD CONSTRAINT run_history_pkey PRIMARY KEY (id);
 
@@ -730,6 +754,8 @@ ALTER TABLE ONLY mainspring.worker
     ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
 
 CREATE INDEX claim_worker ON mainspring.claim USING btree (worker_id);
+
+CREATE INDEX dead_letter ON mainspring.problem USING btree (tenant_id, likeness, failed_at, task_id) WHERE (discarded_at IS NULL);
 
 CREATE INDEX edge_after ON mainspring.edge USING btree (after, version_id);
 

@@ -165,12 +165,33 @@ async def _only_the_open_run_is_left(connection: Connection, _: int | None) -> N
     assert await connection.fetchval("select count(*) from mainspring.run") == 1
 
 
+async def _failed_runs_of_two_errors(connection: Connection) -> int:
+    run_id = await _a_failed_run_in_history(connection)
+    await start_dag(connection, _PAIR)
+    worker = await BareWorker.join(connection, _PAIR)
+    [root] = await worker.claim(1)
+    await worker.end(root, failure("otherwise"))
+    return run_id
+
+
+async def _no_letter_is_left(connection: Connection, _: int | None) -> None:
+    letters = "select count(*) from mainspring.problem where discarded_at is null"
+    assert await connection.fetchval(letters) == 0
+    assert await connection.fetchval("select count(*) from mainspring.remark") == 2
+
+
 COMMANDS = {
     "trigger": Command(
         ("dag", "trigger", "sample", "--key", "once"), _a_dag, _one_run_of_the_key, 2
     ),
     "cancel": Command(("run", "cancel", "{run}"), _a_run_under_way, _is_cancelled, 3),
     "rerun": Command(("run", "rerun", "{run}"), _a_failed_run_in_history, _runs_again_once, 4),
+    "retry": Command(
+        ("dlq", "retry", "--all", "--yes"), _failed_runs_of_two_errors, _no_letter_is_left, 6
+    ),
+    "discard": Command(
+        ("dlq", "discard", "--all", "--yes"), _failed_runs_of_two_errors, _no_letter_is_left, 1
+    ),
     "prune": Command(("prune", "--keep", "30d"), _old_history, _only_the_open_run_is_left, 3),
 }
 

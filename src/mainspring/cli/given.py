@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import platform
 import sys
 from collections.abc import Sequence
 from datetime import datetime
@@ -98,6 +100,15 @@ def given_task(spec: DagSpec, run_id: int, name: str) -> int:
     every = f"its tasks are {listed(names)}"
     hint = f"{near} {every}" if near.startswith("did you mean") else every
     raise NotFoundError(f"run {run_id} has no task {shown(name)}", hint=hint)
+
+
+def person() -> str:
+    """Who gives the command, as history will show it."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return f"{user}@{platform.node() or 'unknown'}"
 
 
 def _document(text: str) -> dict[str, Any]:

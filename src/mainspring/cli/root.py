@@ -27,6 +27,7 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
             "run:run", "List, show, watch, explain, cancel and rerun runs; read their logs."
         ),
         "queue": _Entry("queue:queue", "See what waits in queues."),
+        "dlq": _Entry("dlq:dlq", "Look at dead letters by error; retry or discard them."),
     },
     "Take care": {
         "migrate": _Entry("migrate:migrate", "Bring the database's schema up to date."),

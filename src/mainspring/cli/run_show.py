@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.specs import DagSpec
     from mainspring.domain.states import TaskState
+    from mainspring.store.dead_letters import Remark
     from mainspring.store.reading import AttemptLine, RunLine, TaskLine
 
 _ATTEMPTS_SHOWN = 30
@@ -51,7 +52,7 @@ async def _show(client: Client, reference: str, as_json: bool) -> None:
 async def whole_run(client: Client, run: RunLine) -> dict[str, Any]:
     """A run and its tasks as one document."""
     from mainspring.cli import shapes
-    from mainspring.store import reading
+    from mainspring.store import dead_letters, reading
 
     attempts = await client.ask(reading.list_attempts, run, limit=100_000)
     return shapes.run_whole(
@@ -61,6 +62,7 @@ async def whole_run(client: Client, run: RunLine) -> dict[str, Any]:
         await client.ask(reading.list_tasks, run, result_bytes=shapes.RESULT_BYTES_MAX),
         _by_task(attempts),
         await client.ask(reading.list_problems, run),
+        await client.ask(dead_letters.list_remarks, run),
     )
 
 
@@ -74,6 +76,8 @@ class _Picture(NamedTuple):
     attempts: Mapping[int, Sequence[AttemptLine]]
     """By task id."""
     problems: Sequence[AttemptLine]
+    remarks: Mapping[int, Sequence[Remark]]
+    """By task id."""
 
     @property
     def large(self) -> bool:
@@ -85,7 +89,7 @@ class _Picture(NamedTuple):
 async def _read(client: Client, run: RunLine) -> _Picture:
     from mainspring.cli.graphs import TREE_TASKS_MAX
     from mainspring.domain.states import TaskState
-    from mainspring.store import reading
+    from mainspring.store import dead_letters, reading
 
     interesting = [TaskState.RUNNING, TaskState.BACKOFF, TaskState.PARKED, TaskState.FAILED]
     large = run.tasks > TREE_TASKS_MAX
@@ -104,6 +108,7 @@ async def _read(client: Client, run: RunLine) -> _Picture:
         tasks={task.node: task for task in tasks},
         attempts=_by_task(await client.ask(reading.list_attempts, run)),
         problems=await client.ask(reading.list_problems, run),
+        remarks=await client.ask(dead_letters.list_remarks, run),
     )
 
 
@@ -126,6 +131,7 @@ def _print(picture: _Picture) -> None:
         out.print()
         out.print(heading("attempts"))
         out.print(indented(lines))
+    _print_remarks(picture)
     _print_trace(picture)
 
 
@@ -275,6 +281,37 @@ def _attempt_table(picture: _Picture) -> Table | None:
                 error_words(attempt.error.type, attempt.error.message) if attempt.error else "",
             )
     return lines if shown else None
+
+
+_DEEDS = {
+    "retried": "retried",
+    "discarded": "discarded as a dead letter",
+    "succeeded": "marked succeeded",
+    "skipped": "marked skipped",
+}
+
+
+def _print_remarks(picture: _Picture) -> None:
+    """What people did to tasks, and why."""
+    from mainspring.cli.output import console, heading, indented, table
+    from mainspring.cli.words import ago, safe
+
+    if not picture.remarks:
+        return
+    lines = table("task", "deed", "when", "who", "note", fold=["note"])
+    for task_id, remarks in sorted(picture.remarks.items()):
+        for remark in remarks:
+            lines.add_row(
+                safe(picture.spec.tasks[task_id - picture.run.id].name),
+                _DEEDS[remark.deed],
+                ago(remark.at, picture.run.read_at),
+                safe(remark.who),
+                safe(remark.note),
+            )
+    out = console()
+    out.print()
+    out.print(heading("by hand"))
+    out.print(indented(lines))
 
 
 def _print_trace(picture: _Picture) -> None:

@@ -16,6 +16,7 @@ from mainspring.domain.outcomes import Error
 from mainspring.domain.specs import DagSpec, RetrySpec, TaskSpec, parents_of
 from mainspring.domain.states import AttemptState, TaskState
 from mainspring.store.dags import DagRow
+from mainspring.store.dead_letters import Remark
 from mainspring.store.reading import (
     AttemptLine,
     DagLine,
@@ -145,6 +146,7 @@ def run_whole(
     tasks: Sequence[TaskLine],
     attempts: Mapping[int, Sequence[AttemptLine]],
     problems: Sequence[AttemptLine],
+    remarks: Mapping[int, Sequence[Remark]],
 ) -> Shape:
     first = problems[0] if problems else None
     parents = parents_of(spec)
@@ -160,6 +162,7 @@ def run_whole(
                 spec.tasks[task.node],
                 [spec.tasks[before].name for before in parents[task.node]],
                 attempts.get(task.id, ()),
+                remarks.get(task.id, ()),
             )
             for task in tasks
         ],
@@ -172,6 +175,7 @@ def task_line(
     spec: TaskSpec,
     after: Sequence[str],
     attempts: Sequence[AttemptLine],
+    remarks: Sequence[Remark] = (),
 ) -> Shape:
     whole = task.result is not None and len(task.result) == task.result_bytes
     ended = [
@@ -204,6 +208,7 @@ def task_line(
         "attempts": [
             attempt_line(attempt, run.read_at) for attempt in all_attempts(task, attempts)
         ],
+        "by_hand": [remark_line(remark) for remark in remarks],
     }
 
 
@@ -256,6 +261,16 @@ def attempt_line(attempt: AttemptLine, now: datetime) -> Shape:
         "duration_seconds": lasted_seconds(attempt.started_at, attempt.finished_at, now),
         "worker": attempt.worker,
         "error": attempt.error and error(attempt.error),
+    }
+
+
+def remark_line(remark: Remark) -> Shape:
+    return {
+        "deed": remark.deed,
+        "term": remark.term,
+        "at": remark.at,
+        "who": remark.who,
+        "note": remark.note,
     }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import platform
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -87,7 +85,7 @@ async def _trigger(
 
 
 async def _make(client: Client, order: _Order) -> int:
-    from mainspring.cli.given import given_dag, given_parameters
+    from mainspring.cli.given import given_dag, given_parameters, person
 
     dag = await given_dag(client, order.name)
     return await client.trigger(
@@ -95,7 +93,7 @@ async def _make(client: Client, order: _Order) -> int:
         given_parameters(dag.spec, order.pairs, order.params),
         run_at=await _start(client, order.at, order.after),
         key=order.key,
-        created_by=_who(),
+        created_by=person(),
     )
 
 
@@ -122,11 +120,3 @@ async def _start(client: Client, at: str | None, after: str | None) -> datetime 
     rest = timedelta(seconds=parse_duration(after, what="`--in`"))
     # The database's clock is the clock, not the one of this machine.
     return await client.ask(reading.read_clock) + rest
-
-
-def _who() -> str:
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = "unknown"
-    return f"{user}@{platform.node() or 'unknown'}"

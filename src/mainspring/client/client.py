@@ -13,10 +13,12 @@ from mainspring.client.link import Address, Link
 from mainspring.client.subjects import Subject
 from mainspring.domain.errors import InputError
 from mainspring.domain.reruns import Standing, named_tasks, undone_tasks
+from mainspring.domain.states import TaskState
 from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow, read_dag
+from mainspring.store.dead_letters import Letter
 from mainspring.store.reading import RunLine, read_run
-from mainspring.store.runs import read_standing, reopen_run, stop_runs
+from mainspring.store.runs import Deed, read_standing, reopen_run, stop_runs
 from mainspring.store.wakeups import notify_ready, notify_stop
 
 _P = ParamSpec("_P")
@@ -153,6 +155,28 @@ class Client:
         # Each as it was seen: asked again after a lost answer, it opens nothing a second time.
         seen = {node: standing.tasks[node].generation for node in chosen}
         reopened = await self.ask(reopen_run, run_id, seen)
+        await self.ask(notify_ready, reopened.lanes)
+        return standing.names(reopened.nodes)
+
+    async def retry(self, letters: Sequence[Letter], *, who: str, note: str = "") -> list[str]:
+        """Run dead letters of one run again, and what comes after them; the rest is kept.
+
+        Returns the names of the tasks that run again: none if somebody has taken the letters up
+        since they were read. What another failure keeps closed stays closed. ConflictError if a
+        task that comes after them has not ended, or comes after one that has not.
+        """
+        [run_id] = {letter.run_id for letter in letters}
+        standing = await self.ask(read_standing, run_id)
+        tasks = {letter.task_id - run_id: letter for letter in letters}
+        seen = {
+            node: standing.tasks[node].generation
+            for node, letter in tasks.items()
+            if standing.tasks[node].state is TaskState.FAILED
+            and standing.tasks[node].term == letter.term
+        }
+        if not seen:
+            return []
+        reopened = await self.ask(reopen_run, run_id, seen, retried=Deed(who, note))
         await self.ask(notify_ready, reopened.lanes)
         return standing.names(reopened.nodes)
 

@@ -30,6 +30,7 @@ class TaskStanding(msgspec.Struct, frozen=True):
     generation: int
     before: Sequence[int]
     """The numbers of the tasks directly before it."""
+    term: int = 1
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -82,6 +83,23 @@ def with_descendants(standing: Standing, chosen: Iterable[int]) -> list[int]:
     return sorted(found)
 
 
+def without_doomed(standing: Standing, chosen: Collection[int]) -> list[int]:
+    """The chosen tasks and what comes after them, but for what another failure keeps closed.
+
+    What is left closed has an unsuccessful task before it that is not opened either.
+    """
+    opened = set(with_descendants(standing, chosen))
+    while doomed := {
+        node
+        for node in opened.difference(chosen)
+        for parent in standing.tasks[node].before
+        if parent not in opened
+        and standing.tasks[parent].state in TASK.closed - {TaskState.SUCCEEDED}
+    }:
+        opened -= doomed
+    return sorted(opened)
+
+
 def was_opened(standing: Standing, generations: Mapping[int, int]) -> bool:
     """Whether tasks that were seen in these generations have been opened once since, all of them.
 
@@ -110,9 +128,11 @@ def unmet_among(standing: Standing, nodes: Iterable[int]) -> dict[int, int]:
 # --- checking -----------------------------------------------------------------------------
 
 
-def check_opening(standing: Standing, chosen: Collection[int]) -> None:
+def check_opening(
+    standing: Standing, chosen: Collection[int], opened: Collection[int] | None = None
+) -> None:
     """ConflictError if the chosen tasks, with all that comes after them, cannot be opened."""
-    opened = set(with_descendants(standing, chosen))
+    opened = set(with_descendants(standing, chosen) if opened is None else opened)
     _check_ended(standing, opened)
     _check_before(standing, opened, chosen)
 

@@ -10,6 +10,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from mainspring.domain.dead_letters import likeness
 from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN, SlotKind
 from mainspring.domain.outcomes import Decision
 from mainspring.store.connection import Connection, fetch
@@ -222,6 +223,7 @@ async def complete_attempts(
     """
     items = sorted(completions, key=_task_id)
     decisions = [item.decision for item in items]
+    errors = [decision.error for decision in decisions]
     slots = grant_slots or {}
     args: list[Any] = [
         worker_id,
@@ -237,7 +239,7 @@ async def complete_attempts(
         [item.finished_us for item in items],
         [round(decision.delay_seconds * 1_000_000) for decision in decisions],
         [decision.result for decision in decisions],
-        [decision.error and _encode(decision.error) for decision in decisions],
+        [error and _encode(error) for error in errors],
         [item.chained for item in items],
         sorted({item.run_id for item in items if item.run_id is not None}),
         list(emptied),
@@ -245,6 +247,7 @@ async def complete_attempts(
         list(slots),
         list(slots.values()),
         now,
+        [error and likeness(error) for error in errors] if any(errors) else [],
     ]
     rows = await fetch(connection, _COMPLETE, *args)
     grants = []

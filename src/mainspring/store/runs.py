@@ -17,6 +17,7 @@ from mainspring.domain.reruns import (
     unmet_among,
     was_opened,
     with_descendants,
+    without_doomed,
 )
 from mainspring.domain.states import TaskState
 from mainspring.store.connection import Connection, fetch
@@ -61,6 +62,13 @@ class Reopened(msgspec.Struct, frozen=True):
     """The numbers of the tasks that were opened, in order."""
     lanes: set[int]
     """Lanes that got ready tasks: whom to wake."""
+
+
+class Deed(msgspec.Struct, frozen=True):
+    """Who does something by hand, and why."""
+
+    who: str
+    note: str = ""
 
 
 class _Repeated(Exception):
@@ -112,9 +120,12 @@ async def reopen_run(
     run_id: int,
     generations: Mapping[int, int],
     *,
+    retried: Deed | None = None,
     now: datetime | None = None,
 ) -> Reopened:
     """Open tasks of a run again, with all that comes after them; ConflictError if it cannot be.
+
+    Dead letters that are `retried` leave closed what another failure keeps closed.
 
     `generations` says which tasks, by number, and in which generation each of them was seen. That
     makes it repeatable: when all of them are one generation further, nothing is changed and the
@@ -128,20 +139,29 @@ async def reopen_run(
         async with connection.transaction():
             await _hold_run(connection, run_id)
             standing = await _standing(connection, "lock_standing", run_id)
-            nodes = with_descendants(standing, generations)
+            choose = with_descendants if retried is None else without_doomed
+            nodes = choose(standing, generations)
             unmet = unmet_among(standing, nodes)
             ready = [node for node in nodes if unmet[node] == 0]
             answer = Reopened(nodes, {standing.tasks[node].lane for node in ready})
             if was_opened(standing, generations):
                 raise _Repeated(answer)
-            check_opening(standing, generations)
+            check_opening(standing, generations, nodes)
             ids, counts = [run_id + node for node in nodes], [unmet[node] for node in nodes]
+            if retried is not None:
+                chosen = [run_id + node for node in sorted(generations)]
+                await add_remarks(connection, chosen, "retried", retried)
             await fetch(connection, statement("reopen_tasks"), run_id, ids, counts, now)
             # By itself, since a statement moves a row once.
             await fetch(connection, statement("ready_tasks"), ids)
             return answer
     except _Repeated as repeated:
         return repeated.answer
+
+
+async def add_remarks(connection: Connection, task_ids: Sequence[int], deed: str, by: Deed) -> None:
+    """Say who did what to these tasks, under their locks and before their terms rise."""
+    await fetch(connection, statement("add_remarks"), task_ids, deed, by.who, by.note)
 
 
 async def _hold_run(connection: Connection, run_id: int) -> None:
@@ -163,7 +183,12 @@ async def _standing(
         raise _not_found(run_id)
     tasks = [
         TaskStanding(
-            row["name"], row["lane"], TaskState(row["state"]), row["generation"], row["before"]
+            row["name"],
+            row["lane"],
+            TaskState(row["state"]),
+            row["generation"],
+            row["before"],
+            row["term"],
         )
         for row in rows
     ]

@@ -10,7 +10,7 @@ import re
 from importlib.resources import files
 
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
-_FILES = ("runs", "attempts", "duties", "dags", "history", "reading", "invariants")
+_FILES = ("runs", "attempts", "duties", "dags", "history", "hand", "reading", "invariants")
 
 
 def statements_of(file: str) -> dict[str, str]:

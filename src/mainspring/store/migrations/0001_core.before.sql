@@ -19,6 +19,7 @@ create type mainspring.trigger_kind as enum (
 create type mainspring.stop_kind as enum ('cancel', 'deadline');
 create type mainspring.timer_kind as enum ('start', 'backoff', 'deadline');
 create type mainspring.payload_kind as enum ('parameters', 'result');
+create type mainspring.deed as enum ('retried', 'discarded', 'succeeded', 'skipped');
 
 -- Ids are reserved by clients in blocks of 100 before they are used, so that a caller who
 -- lost the answer to its COMMIT repeats the same ids. A run's tasks have the ids
@@ -194,11 +195,29 @@ create table mainspring.timer (
         autovacuum_vacuum_cost_delay = 0,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2000000000);
 
+-- Tasks that failed for good: dead letters, unless somebody has discarded them.
 create table mainspring.problem (
   task_id bigint primary key,
+  run_id bigint not null,
   tenant_id int not null,
+  dag_id int not null,
   term int not null,              -- of the attempt that tells why
-  failed_at timestamptz not null);
+  task text not null,
+  failed_at timestamptz not null,
+  discarded_at timestamptz,
+  likeness uuid not null);        -- the same for failures of a dag's task that look alike
+create index dead_letter on mainspring.problem (tenant_id, likeness, failed_at, task_id)
+  where discarded_at is null;
+
+-- What somebody did to a task by hand, and why.
+create table mainspring.remark (
+  task_id bigint not null,
+  term int not null,              -- of the task when it was done
+  deed mainspring.deed not null,
+  at timestamptz not null,
+  who text not null,
+  note text not null,
+  primary key (task_id, term, deed));
 
 create table mainspring.idempotency (
   tenant_id int not null,

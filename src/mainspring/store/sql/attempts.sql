@@ -133,6 +133,7 @@ returning p.task_id;
 -- $12 delays (µs)  $13 results  $14 errors  $15 may be granted on
 -- $16 distinct runs of many tasks  $17 claims that are now empty
 -- $18 claim for the grants  $19 lanes to grant in  $20 free slots in those lanes  $21 now
+-- $22 likenesses of the errors, in the order of the items; empty if nothing failed
 with recursive clock as materialized (
   select coalesce($21::timestamptz, clock_timestamp()) as now),
 -- The lease first: the claim of the grants needs it in the end, and whoever reaps this worker
@@ -192,9 +193,17 @@ history as (
     'epoch'::timestamptz + finished_us * interval '1 microsecond', error
   from moved where error is not null),
 problems as (
-  insert into mainspring.problem (task_id, tenant_id, term, failed_at)
-  select id, tenant_id, term, (select now from clock) from moved where state = 'failed'
-  on conflict (task_id) do update set term = excluded.term, failed_at = excluded.failed_at),
+  insert into mainspring.problem (task_id, run_id, tenant_id, dag_id, term, task, failed_at, likeness)
+  select m.id, coalesce(m.run_id, m.id), m.tenant_id, v.dag_id, m.term, n.name,
+    (select now from clock),
+    md5(concat_ws('/', v.dag_id, n.name, ($22::uuid[])[array_position($2::bigint[], m.id)]))::uuid
+  from moved m
+  join mainspring.version v on v.id = m.version_id
+  join mainspring.node n on n.version_id = m.version_id and n.number = m.node
+  where m.state = 'failed'
+  on conflict (task_id) do update
+  set term = excluded.term, failed_at = excluded.failed_at, likeness = excluded.likeness,
+    discarded_at = null),
 payloads as (
   insert into mainspring.payload (owner_id, kind, content)
   select id, 'result', large from moved where large is not null

@@ -135,7 +135,10 @@ logs as (
   where l.task_id >= o.id and l.task_id < o.id + o.tasks),
 problems as (
   delete from mainspring.problem p using old o
-  where p.task_id >= o.id and p.task_id < o.id + o.tasks)
+  where p.task_id >= o.id and p.task_id < o.id + o.tasks),
+remarks as (
+  delete from mainspring.remark m using old o
+  where m.task_id >= o.id and m.task_id < o.id + o.tasks)
 select count(*)::int as forgotten from old;
 
 -- name: count_old
@@ -143,7 +146,11 @@ select count(*)::int as forgotten from old;
 select count(*)::int as runs from mainspring.run_history where finished_at < $1;
 
 -- name: forget_problems
--- Problems of a period that goes; those of open runs stay.  $1 first id  $2 until id
+-- Problems and remarks of a period that goes; those of open runs stay.  $1 first id  $2 until id
+with remarks as (
+  delete from mainspring.remark m
+  where m.task_id >= $1 and m.task_id < $2
+    and not exists (select 1 from mainspring.task t where t.id = m.task_id))
 delete from mainspring.problem p
 where p.task_id >= $1 and p.task_id < $2
   and not exists (select 1 from mainspring.task t where t.id = p.task_id);

@@ -178,6 +178,12 @@ where t.lost > 0 and t.lost <> (
   select count(*) from mainspring.attempt a
   where a.task_id = t.id and a.generation = t.generation and a.state = 'lost');
 
+-- name: T2_a_discarded_problem_says_who_did_it
+select p.task_id, p.term
+from mainspring.problem p
+left join mainspring.remark m on m.task_id = p.task_id and m.term = p.term and m.deed = 'discarded'
+where (p.discarded_at is null) <> (m.task_id is null);
+
 -- name: T2_every_failed_task_is_a_problem_and_nothing_else_is
 select coalesce(t.id, p.task_id) as id
 from (select id from mainspring.task_view where state = 'failed') t

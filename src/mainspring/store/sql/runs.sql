@@ -165,7 +165,7 @@ order by r.id;
 
 -- name: read_standing
 -- How all tasks of a run stand, open or in history, and what comes before each.  $1 run
-select t.node, t.name, t.lane, t.state, t.generation, r.stop is not null as stopped,
+select t.node, t.name, t.lane, t.state, t.term, t.generation, r.stop is not null as stopped,
   array(
     select e.before from mainspring.edge e where e.after = t.node and e.version_id = t.version_id
     order by e.before) as before
@@ -182,7 +182,8 @@ order by t.node;
 -- name: lock_standing
 -- The same of a run that is locked, with its tasks locked in id order: each as it is now, and not
 -- as it was when we began to wait for it.  $1 run
-select t.node, n.name, t.lane, t.state::text as state, t.generation, r.stop is not null as stopped,
+select t.node, n.name, t.lane, t.state::text as state, t.term, t.generation,
+  r.stop is not null as stopped,
   array(
     select e.before from mainspring.edge e where e.after = t.node and e.version_id = t.version_id
     order by e.before) as before

@@ -1,0 +1,124 @@
+-- What people do by hand: look at dead letters, discard them, close a task, and say why.
+
+-- name: page_likenesses
+-- Dead letters by what they look like: one step of the index for each likeness, however many
+-- letters it has; these are counted up to a limit.
+-- $1 tenant  $2 after this likeness  $3 limit  $4 dag or null  $5 task or null  $6 failed since
+-- $7 failed until  $8 count up to
+with recursive step (likeness) as (
+  (select p.likeness from mainspring.problem p
+   where p.tenant_id = $1 and p.discarded_at is null and p.likeness > $2::uuid
+   order by p.tenant_id, p.likeness limit 1)
+  union all
+  select (
+    select p.likeness from mainspring.problem p
+    where p.tenant_id = $1 and p.discarded_at is null and p.likeness > s.likeness
+    order by p.tenant_id, p.likeness limit 1)
+  from step s where s.likeness is not null),
+seen as materialized (
+  select likeness from step where likeness is not null limit $3)
+select s.likeness, last.found, d.name as dag, last.task, first.failed_at as first_at,
+  last.failed_at as last_at, last.run_id, last.task_id, last.term, number.letters, a.error
+from seen s
+left join lateral (
+  -- The last look alike in all that is asked for but the time.
+  select true as found, p.* from mainspring.problem p
+  where p.tenant_id = $1 and p.discarded_at is null and p.likeness = s.likeness
+    and p.failed_at >= $6 and p.failed_at <= $7
+    and ($4::int is null or p.dag_id = $4) and ($5::text is null or p.task = $5)
+  order by p.tenant_id desc, p.likeness desc, p.failed_at desc, p.task_id desc limit 1) last on true
+left join lateral (
+  select p.failed_at from mainspring.problem p
+  where last.found and p.tenant_id = $1 and p.discarded_at is null and p.likeness = s.likeness
+    and p.failed_at >= $6
+  order by p.tenant_id, p.likeness, p.failed_at, p.task_id limit 1) first on true
+left join lateral (
+  select count(*)::int as letters from (
+    select 1 from mainspring.problem p
+    where last.found and p.tenant_id = $1 and p.discarded_at is null and p.likeness = s.likeness
+      and p.failed_at >= $6 and p.failed_at <= $7
+    limit $8) as counted) number on true
+left join mainspring.dag d on d.id = last.dag_id
+left join mainspring.attempt a on a.task_id = last.task_id and a.term = last.term
+order by s.likeness;
+
+-- name: find_likenesses
+-- Up to two of those that begin alike, as people shorten them.  $1 tenant  $2 from  $3 to
+with first as materialized (
+  select p.likeness from mainspring.problem p
+  where p.tenant_id = $1 and p.discarded_at is null
+    and p.likeness >= $2::uuid and p.likeness <= $3::uuid
+  order by p.tenant_id, p.likeness limit 1)
+select likeness from first
+union all
+select (
+  select p.likeness from mainspring.problem p
+  where p.tenant_id = $1 and p.discarded_at is null
+    and p.likeness > f.likeness and p.likeness <= $3::uuid
+  order by p.tenant_id, p.likeness limit 1)
+from first f;
+
+-- name: page_letters
+-- Dead letters that look alike, oldest first.
+-- $1 tenant  $2 likeness  $3 after this instant  $4 and task id  $5 failed since  $6 failed until
+-- $7 limit
+select p.task_id, p.run_id, d.name as dag, p.task, p.term, p.failed_at, p.likeness, a.attempt,
+  a.error
+from mainspring.problem p
+join mainspring.dag d on d.id = p.dag_id
+left join mainspring.attempt a on a.task_id = p.task_id and a.term = p.term
+where p.tenant_id = $1 and p.discarded_at is null and p.likeness = $2::uuid
+  and (p.failed_at, p.task_id) > ($3::timestamptz, $4::bigint)
+  and p.failed_at >= $5 and p.failed_at <= $6
+order by p.tenant_id, p.likeness, p.failed_at, p.task_id
+limit $7;
+
+-- name: letters_of_run
+-- $1 tenant  $2 run
+select p.task_id, p.run_id, d.name as dag, p.task, p.term, p.failed_at, p.likeness, a.attempt,
+  a.error
+from (
+  select version_id from mainspring.run where id = $2
+  union all
+  select version_id from mainspring.run_history where id = $2) r
+join mainspring.version v on v.id = r.version_id
+cross join lateral (
+  select * from mainspring.problem p
+  where p.task_id >= $2 and p.task_id < $2::bigint + v.tasks
+    and p.tenant_id = $1 and p.discarded_at is null
+  order by p.task_id) p
+join mainspring.dag d on d.id = p.dag_id
+left join mainspring.attempt a on a.task_id = p.task_id and a.term = p.term
+order by p.task_id;
+
+-- name: discard_letters
+-- They leave the list and stay in history. One that failed again since it was looked at is another
+-- letter, and stays.  $1 task ids  $2 terms  $3 who  $4 note
+with letter as materialized (
+  select p.task_id, p.term
+  from unnest($1::bigint[], $2::int[]) as u (id, term)
+  join mainspring.problem p on p.task_id = u.id and p.term = u.term
+  where p.discarded_at is null
+  order by p.task_id for update of p),
+discarded as (
+  update mainspring.problem p set discarded_at = clock_timestamp()
+  from letter l where p.task_id = l.task_id and p.term = l.term and p.discarded_at is null
+  returning p.task_id, p.term, p.discarded_at)
+insert into mainspring.remark (task_id, term, deed, at, who, note)
+select task_id, term, 'discarded', discarded_at, $3, $4 from discarded
+on conflict do nothing
+returning task_id;
+
+-- name: add_remarks
+-- Under the locks of what was done.  $1 task ids  $2 deed  $3 who  $4 note
+insert into mainspring.remark (task_id, term, deed, at, who, note)
+select t.id, t.term, $2::text::mainspring.deed, clock_timestamp(), $3, $4
+from mainspring.task t where t.id = any($1::bigint[])
+on conflict do nothing;
+
+-- name: page_remarks
+-- $1 run  $2 how many tasks it has  $3 limit
+select task_id, term, deed::text as deed, at, who, note from mainspring.remark
+where task_id >= $1 and task_id < $1::bigint + $2::int
+order by at, task_id
+limit $3;

@@ -1,0 +1,104 @@
+"""Dead letters are listed by steps of an index, however many there are and wherever their runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from mainspring.store.connection import Connection
+from mainspring.store.history import archive_runs
+from tests.plans.conftest import ANALYZE, undone
+from tests.plans.plan import Plan, explain
+
+LETTERS = 40_000
+ALIKE = 20
+"""Groups of letters that look alike."""
+COUNTED = 100
+ALWAYS, NEVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+
+_FILL = """
+insert into mainspring.problem (task_id, run_id, tenant_id, dag_id, term, task, failed_at,
+  discarded_at, likeness)
+select n, n, 1, (select min(id) from mainspring.dag), 1, 't0',
+  timestamptz '2026-01-01' + n * interval '1 s',
+  case when n % 2 = 0 then now() end, md5((n / 2 % $2)::text)::uuid
+from generate_series(1, $1) as n
+"""
+_ATTEMPTS = """
+insert into mainspring.attempt (task_id, term, attempt, generation, state, finished_at, error)
+select n, 1, 1, 1, 'failed', now(), '{"type":"E","message":"m"}' from generate_series(1, $1) as n
+on conflict do nothing
+"""
+
+
+@pytest.fixture(params=["never analyzed", "analyzed"])
+async def connection(filled_url: str, request: pytest.FixtureRequest) -> AsyncIterator[Connection]:
+    """As clients have it, with a past that is full of failures, half of them discarded."""
+    async with undone(filled_url, stable_plans=False) as connection:
+        await connection.execute(_FILL, LETTERS, ALIKE)
+        await connection.execute(_ATTEMPTS, LETTERS)
+        assert (await archive_runs(connection, 0, 5000, NEVER)).moved == 5000
+        await connection.execute("set local enable_seqscan = on; set local enable_mergejoin = on")
+        if request.param == "analyzed":
+            await connection.execute(ANALYZE)
+            await connection.execute("analyze mainspring.problem, mainspring.attempt")
+        yield connection
+
+
+def handled(plan: Plan, relation: str) -> float:
+    """How many rows of a table, or of its partitions, were looked at."""
+    return sum(
+        node.handled
+        for node in plan.root.walk()
+        if node.relation is not None and node.relation.startswith(relation)
+    )
+
+
+async def test_a_list_reads_a_few_letters_of_each_group(connection: Connection) -> None:
+    plan = await explain(
+        connection,
+        "page_likenesses",
+        *(1, UUID(int=0), 200, None, None, ALWAYS, NEVER, COUNTED),
+        run=True,
+    )
+    assert plan.root.rows == ALIKE
+    # One to find it, its last, its first, and those that are counted.
+    assert handled(plan, "problem") <= ALIKE * (3 + COUNTED) + 1, plan.text
+    assert handled(plan, "attempt") <= ALIKE, plan.text
+
+
+async def test_a_group_is_read_page_by_page(connection: Connection) -> None:
+    likeness = await connection.fetchval(
+        "select likeness from mainspring.problem where discarded_at is null limit 1"
+    )
+    after = datetime(2026, 1, 1, 1, tzinfo=UTC)
+    plan = await explain(
+        connection, "page_letters", *(1, likeness, after, 3600, ALWAYS, NEVER, 50), run=True
+    )
+    assert plan.root.rows == 50
+    assert handled(plan, "problem") == 50, plan.text
+    assert handled(plan, "attempt") <= 50, plan.text
+
+
+async def test_a_shortened_group_is_found_in_two_steps(connection: Connection) -> None:
+    plan = await explain(
+        connection, "find_likenesses", 1, UUID(int=0), UUID(int=2**128 - 1), run=True
+    )
+    assert handled(plan, "problem") == 2, plan.text
+
+
+@pytest.mark.parametrize("place", ["run", "run_history"])
+async def test_letters_of_a_run_are_found_by_key(connection: Connection, place: str) -> None:
+    run_id = await connection.fetchval(f"select max(id) from mainspring.{place} where id % 2 = 1")
+    for name, arguments in (
+        ("letters_of_run", (1, run_id)),
+        ("discard_letters", ([run_id], [1], "me", "")),
+        ("page_remarks", (run_id, 4, 100)),
+    ):
+        plan = await explain(connection, name, *arguments, run=True)
+        assert handled(plan, "problem") <= 8, plan.text
+        assert handled(plan, "run") <= 2, plan.text
+        assert not plan.read_whole() & {"problem", "run", "run_history_1"}, plan.text
