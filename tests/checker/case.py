@@ -22,8 +22,17 @@ from tests.checker.evidence import (
     read_log,
 )
 from tests.checker.journal import Connection, EvidenceError, Journal, read_journal
-from tests.checker.rows import LeaseRow, PastRunRow, PastTaskRow, RunRow, TaskRow, WorkerRow
+from tests.checker.rows import (
+    LeaseRow,
+    PastRunRow,
+    PastTaskRow,
+    RemarkRow,
+    RunRow,
+    TaskRow,
+    WorkerRow,
+)
 from tests.checker.sinks import FencedEffect, read_fenced
+from tests.checker.states import MARKED_AS
 from tests.checker.story import Holding, Story, retell
 from tests.checker.tables import Tables, read_tables
 
@@ -150,6 +159,15 @@ class Case:
             if isinstance(move.after, (TaskRow, PastTaskRow)):
                 last[move.after.id] = move.after
         return last
+
+    @cached_property
+    def marks(self) -> dict[tuple[int, int], RemarkRow]:
+        """What was closed by hand, by task and the term that this ended."""
+        return {
+            (move.after.task_id, move.after.term): move.after
+            for move in self.journal.moves("remark")
+            if isinstance(move.after, RemarkRow) and move.after.deed in MARKED_AS
+        }
 
     @cached_property
     def runs_ever(self) -> dict[int, RunRow | PastRunRow]:

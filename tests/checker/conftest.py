@@ -31,7 +31,15 @@ from mainspring.store.dags import register_dag
 from mainspring.store.duties import renew_shard, take_shard, wake_backoff
 from mainspring.store.history import archive_runs
 from mainspring.store.ids import Ids
-from mainspring.store.runs import NewRun, create_runs, reopen_run, stop_runs
+from mainspring.store.marks import Mark, mark_task
+from mainspring.store.runs import (
+    Deed,
+    NewRun,
+    create_runs,
+    read_standing,
+    reopen_run,
+    stop_runs,
+)
 from tests.checker.case import Case, read_case
 from tests.checker.evidence import CLIENT, FAULTS, Answered, Asked, Fault, Log, now
 from tests.checker.journal import install_journal
@@ -147,7 +155,7 @@ class Scene:
 
     def ask(
         self,
-        what: Literal["trigger", "cancel", "rerun"],
+        what: Literal["trigger", "cancel", "rerun", "mark"],
         answer: Literal["ok", "failed", "unknown"],
         *,
         dag: str = "",
@@ -210,6 +218,12 @@ class Scene:
             await drop_claims(self.connection, victim.id, None)
             await end_worker(self.connection, victim.id, "reaped")
 
+    async def mark(self, run_id: int, node: int, state: Mark) -> None:
+        standing = await read_standing(self.connection, run_id)
+        term = standing.tasks[node].term
+        await mark_task(self.connection, run_id, node, term, state, Deed("a player"))
+        self.ask("mark", "ok", run=run_id)
+
     async def archive(self) -> None:
         async with self.connection.transaction():
             tomorrow = datetime.now(UTC) + timedelta(days=1)
@@ -231,6 +245,7 @@ async def play(scene: Scene) -> None:
     await _kill(scene, worker)
     await _hand_back(scene, worker)
     await _stop(scene, worker)
+    await _mark(scene, worker)
     await _rerun(scene, worker)
 
 
@@ -326,6 +341,25 @@ async def _rerun(scene: Scene, worker: Player) -> None:
     while claimed := await worker.claim():
         for item in claimed:
             await worker.work(item, spec=DIAMOND if item.many else ONE)
+
+
+async def _mark(scene: Scene, worker: Player) -> None:
+    """One is taken out of its worker's hand, one waits, and one has failed and is in history."""
+    held = await scene.trigger(ONE)
+    claimed = await worker.take()
+    await scene.mark(held, 0, "succeeded")
+    await worker.report(claimed)
+    diamond = await scene.trigger(DIAMOND)
+    await scene.mark(diamond, 3, "succeeded")
+    await scene.mark(diamond, 1, "skipped")
+    failed = await scene.trigger(DIAMOND)
+    await worker.work(await worker.take(), spec=DIAMOND)
+    while items := await worker.claim():
+        for item in items:
+            fails = item.run_id == failed and item.node == 0
+            await worker.work(item, failure() if fails else None, spec=DIAMOND)
+    await scene.archive()
+    await scene.mark(failed, 0, "skipped")
 
 
 # --- fixtures -----------------------------------------------------------------------------------

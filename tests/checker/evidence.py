@@ -33,12 +33,12 @@ class Asked(msgspec.Struct, frozen=True, tag="asked"):
 
     number: int
     at: float
-    what: Literal["trigger", "cancel", "rerun"]
+    what: Literal["trigger", "cancel", "rerun", "mark"]
     dag: str = ""
     key: str | None = None
     """Idempotency key: requests that share it are the same request."""
     run: int | None = None
-    """The run that is to be cancelled or run again."""
+    """The run that is to be cancelled or run again, or of which a task is closed by hand."""
     priority: int | None = None
 
 

@@ -86,6 +86,7 @@ begin
     ('run', '''id'''), ('task', '''id'''), ('ready', '''position'''), ('claim', '''id'''),
     ('lease', '''worker_id'''), ('worker', '''id'''), ('timer', '''subject'', ''due_at'''),
     ('attempt', '''task_id'', ''term'''), ('problem', '''task_id'''),
+    ('remark', '''task_id'', ''term'''),
     ('idempotency', '''tenant_id'', ''key'''), ('shard', '''number'''),
     ('run_history', '''id'''), ('task_history', '''id''')
   loop

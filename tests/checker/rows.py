@@ -167,6 +167,19 @@ class ProblemRow(Row, frozen=True, gc=False):
         return self.task_id
 
 
+class RemarkRow(Row, frozen=True, gc=False):
+    """What somebody did to a task by hand."""
+
+    task_id: int
+    term: int
+    deed: str
+    who: str
+
+    @property
+    def key(self) -> tuple[int, int, str]:
+        return self.task_id, self.term, self.deed
+
+
 class KeyRow(Row, frozen=True, gc=False):
     """An idempotency key and the run that it stands for."""
 
@@ -242,6 +255,7 @@ ROWS: dict[str, type[Row]] = {
     "timer": TimerRow,
     "attempt": AttemptRow,
     "problem": ProblemRow,
+    "remark": RemarkRow,
     "idempotency": KeyRow,
     "shard": ShardRow,
     "run_history": PastRunRow,

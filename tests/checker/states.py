@@ -22,6 +22,11 @@ TASK_MOVES = {
     "cancelled": {"waiting"},
 }
 
+MARKED_FROM = frozenset({"waiting", "ready", "running", "backoff", "parked", "failed"})
+MARKED_AS = frozenset({"succeeded", "skipped"})
+"""By hand a task is closed from each of these as one of those. One that failed is opened again
+first, in the same transaction."""
+
 TASK_CLOSED = frozenset({"succeeded", "failed", "skipped", "upstream_failed", "cancelled"})
 
 RUN_CLOSED = frozenset({"succeeded", "failed", "cancelled"})
@@ -48,6 +53,11 @@ def task_may_move(before: str, after: str) -> bool:
 def task_may_reopen(before: str, after: str) -> bool:
     """What waits for nothing becomes ready at the same moment."""
     return before in TASK_CLOSED and after in TASK_BEGINS
+
+
+def task_may_be_marked(before: str, after: str, deed: str, *, reopened: bool) -> bool:
+    """By hand, as it was said."""
+    return before in MARKED_FROM and after == deed and reopened == (before == "failed")
 
 
 def verdict(states: list[str], stop: str | None) -> str:

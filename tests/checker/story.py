@@ -8,13 +8,14 @@ each task that a transaction touched, before and after.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from tests.checker.journal import Journal, Move, Transaction
-from tests.checker.rows import AttemptRow, ClaimRow, PastTaskRow, ReadyRow, TaskRow
+from tests.checker.rows import AttemptRow, ClaimRow, PastTaskRow, ReadyRow, RemarkRow, TaskRow
+from tests.checker.states import MARKED_AS
 
 
 class Moment(NamedTuple):
@@ -52,6 +53,12 @@ class Change(NamedTuple):
     """Attempts of it that were put on record."""
     found: bool
     """It was there when the journal began."""
+    marks: Mapping[int, RemarkRow]
+    """Tasks that the transaction closed by hand, by what it said."""
+
+    @property
+    def marked(self) -> RemarkRow | None:
+        return self.marks.get(self.task_id)
 
     @property
     def reopened(self) -> bool:
@@ -107,6 +114,7 @@ def retell(journal: Journal) -> Story:
         touched = sorted(_touched(transaction.moves))
         ended = _ended(transaction.moves)
         found = transaction.moves[0].kind == "F"
+        marks = _marks(transaction.moves)
         before = {task_id: world.moment(task_id) for task_id in touched}
         world.apply(transaction.moves)
         for task_id in touched:
@@ -119,6 +127,7 @@ def retell(journal: Journal) -> Story:
                     after,
                     tuple(ended.get(task_id, ())),
                     found,
+                    marks,
                 )
                 story.changes.append(change)
                 _follow(change, world, live, story)
@@ -226,6 +235,14 @@ def _ended(moves: Iterable[Move]) -> dict[int, list[AttemptRow]]:
         if isinstance(move.after, AttemptRow) and move.kind == "I":
             ended.setdefault(move.after.task_id, []).append(move.after)
     return ended
+
+
+def _marks(moves: Iterable[Move]) -> dict[int, RemarkRow]:
+    return {
+        move.after.task_id: move.after
+        for move in moves
+        if isinstance(move.after, RemarkRow) and move.kind == "I" and move.after.deed in MARKED_AS
+    }
 
 
 def _granted(moves: Iterable[Move]) -> Iterable[ClaimRow]:

@@ -180,12 +180,24 @@ async def _no_letter_is_left(connection: Connection, _: int | None) -> None:
     assert await connection.fetchval("select count(*) from mainspring.remark") == 2
 
 
+async def _is_marked_once(connection: Connection, run_id: int | None) -> None:
+    assert run_id is not None
+    assert await task_states(connection, run_id) == {"t0": "succeeded", "t1": "ready"}
+    assert await connection.fetchval("select count(*) from mainspring.remark") == 1
+
+
 COMMANDS = {
     "trigger": Command(
         ("dag", "trigger", "sample", "--key", "once"), _a_dag, _one_run_of_the_key, 2
     ),
     "cancel": Command(("run", "cancel", "{run}"), _a_run_under_way, _is_cancelled, 3),
     "rerun": Command(("run", "rerun", "{run}"), _a_failed_run_in_history, _runs_again_once, 4),
+    "mark": Command(
+        ("run", "mark", "{run}", "t0", "succeeded", "--note", "done elsewhere"),
+        _a_failed_run_in_history,
+        _is_marked_once,
+        6,
+    ),
     "retry": Command(
         ("dlq", "retry", "--all", "--yes"), _failed_runs_of_two_errors, _no_letter_is_left, 6
     ),

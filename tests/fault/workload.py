@@ -21,9 +21,11 @@ import msgspec
 
 from mainspring import Client, ConflictError, InputError, MainspringError, NotFoundError
 from mainspring.domain.errors import UnavailableError
+from mainspring.store.marks import Mark
+from mainspring.store.runs import Deed, read_standing
 from tests.checker.evidence import Answered, Asked, Log, now
 
-What: TypeAlias = Literal["trigger", "cancel", "rerun"]
+What: TypeAlias = Literal["trigger", "cancel", "rerun", "mark"]
 
 PRIORITY_DEFAULT = 5
 
@@ -46,6 +48,7 @@ class Pace(msgspec.Struct, frozen=True):
     delayed_share: float = 0.08
     cancel_share: float = 0.08
     rerun_share: float = 0.05
+    mark_share: float = 0.08
 
 
 USUAL = Pace()
@@ -91,6 +94,15 @@ MIX: list[tuple[str, float, int, Callable[[Random], dict[str, Any]]]] = [
 ]
 
 DAGS = [dag for dag, *_ in MIX]
+
+RESULTS = {
+    "first": 1,
+    "left": 11,
+    "right": 101,
+    **{f"link_{place}": place + 2 for place in range(5)},
+    **{f"piece_{place}": place + 1 for place in range(8)},
+}
+"""What tasks return that others check, for those who close them by hand."""
 
 
 def wishes(random: Random, pace: Pace, name: str) -> Iterator[Wish]:
@@ -159,6 +171,7 @@ class Caller:
         self._patience_seconds = patience_seconds
         self._pace = pace
         self._random = Random(f"{seed} {name}")
+        self._by_hand = Random(f"{seed} {name} by hand")
         self._wishes = wishes(self._random, pace, name)
         self._runs: list[int] = []
         self._unsettled: list[Wish] = []
@@ -190,6 +203,8 @@ class Caller:
             await self._cancel(self._random.choice(self._runs[-20:]))
         elif self._runs and drawn < self._pace.cancel_share + self._pace.rerun_share:
             await self._rerun(self._random.choice(self._runs))
+        elif self._runs and self._by_hand.random() < self._pace.mark_share:
+            await self._mark(self._by_hand.choice(self._runs[-20:]))
         else:
             await self._trigger(next(self._wishes))
 
@@ -222,6 +237,20 @@ class Caller:
             await client.rerun(run, all=everything)
 
         await self._books.asking(Asked(0, 0.0, "rerun", run=run), rerun)
+
+    async def _mark(self, run: int) -> None:
+        """Some task of it, whatever it does at the moment."""
+        client = await self._connected()
+        place, skips = self._by_hand.random(), self._by_hand.random() < 0.3
+
+        async def mark() -> None:
+            standing = await client.ask(read_standing, run)
+            name = standing.tasks[int(place * len(standing.tasks))].name
+            result = None if skips else msgspec.json.encode(RESULTS.get(name))
+            state: Mark = "skipped" if skips else "succeeded"
+            await client.mark(run, name, state, Deed(self._name, "a storm"), result=result)
+
+        await self._books.asking(Asked(0, 0.0, "mark", run=run), mark)
 
     async def _connected(self) -> Client:
         """A client that has once reached the database; later it comes back by itself."""

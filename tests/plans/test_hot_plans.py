@@ -28,8 +28,8 @@ def assert_bounded(plan: Plan) -> None:
     assert not plan.kinds() & {"Hash Join", "Merge Join"}, plan.text
 
 
-def reads_of(plan: Plan, index: str) -> list[Node]:
-    return [node for node in plan.root.walk() if node.index == index]
+def reads_of(plan: Plan, *indexes: str) -> list[Node]:
+    return [node for node in plan.root.walk() if node.index in indexes]
 
 
 async def claim_in_parts(worker: BareWorker, *, each: int) -> list[Claimed]:
@@ -85,7 +85,11 @@ async def test_a_completion_finds_everything_by_key(connection: Connection) -> N
         "edge_pkey",
         "ready_order",
         "epoch_pkey",
+        "version_pkey",
+        "node_pkey",
     }, plan.text
+    # The last two are for what failed, and nothing did.
+    assert not any(read.loops for read in reads_of(plan, "version_pkey", "node_pkey")), plan.text
     # One look at the queue's head per lane, to see whether somebody is more urgent.
     assert [read.handled for read in reads_of(plan, "ready_order")] == [1]
 
@@ -128,7 +132,8 @@ async def test_a_renewal_reads_the_claims_of_its_worker(connection: Connection) 
         connection, "renew_lease", worker.id, [], False, timedelta(seconds=5), run=True
     )
     assert_bounded(plan)
-    assert plan.indexes() == {"lease_pkey", "claim_worker", "task_pkey"}, plan.text
+    assert plan.indexes() == {"lease_pkey", "claim_worker", "task_pkey", "remark_pkey"}, plan.text
+    assert sum(read.handled for read in reads_of(plan, "task_pkey", "remark_pkey")) <= 30, plan.text
 
 
 async def test_marking_starts_finds_tasks_by_key_in_order(connection: Connection) -> None:

@@ -49,6 +49,25 @@ async def test_opening_a_run_reads_its_own_rows(connection: Connection, run_id: 
     )
 
 
+async def test_marking_a_task_reads_its_own_run(connection: Connection) -> None:
+    run_id = await connection.fetchval(
+        "select id from mainspring.run where open_tasks = 4 order by id desc limit 1"
+    )
+    for name, arguments in (
+        ("unqueue_task", [run_id]),
+        ("mark_task", [run_id, run_id, "succeeded", None, "me", "", True, b"{}", None]),
+        ("mark_task", [run_id, run_id + 1, "skipped", None, "me", "", True, b"{}", None]),
+        ("find_mark", [run_id, 2, "succeeded"]),
+    ):
+        plan = await explain(connection, name, *arguments, run=True)
+        assert not plan.read_whole() & LARGE, plan.text
+        assert plan.rows_handled() < 200, plan.text
+    states = await connection.fetch(
+        "select state::text from mainspring.task where run_id = $1 order by id", run_id
+    )
+    assert [row["state"] for row in states] == ["succeeded", "skipped", "ready", "skipped"]
+
+
 async def test_bringing_a_run_back_reads_its_own_history(
     connection: Connection, run_id: int
 ) -> None:

@@ -154,8 +154,6 @@ def _command(
         raise click.UsageError("give `--all`, or say which, not both")
     if which is not None and not wanted.empty:
         raise click.UsageError("give a group or a run, or filters, not both")
-    if "\x00" in note:
-        raise click.UsageError("a note may not hold a NUL character")
     order = Order("retry" if verb == "retry" else "discard", note, yes, as_json)
     return with_client(home, carry_out, order, which, of_run, wanted) or DONE
 

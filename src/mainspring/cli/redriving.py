@@ -27,6 +27,7 @@ from mainspring.domain.names import listed
 from mainspring.store import dead_letters
 from mainspring.store.dead_letters import Letter
 from mainspring.store.reading import read_clock
+from mainspring.store.runs import Deed
 
 BATCH = 100
 _LEFT_SHOWN = 10
@@ -135,14 +136,14 @@ async def _deal_with(
 ) -> None:
     if order.verb == "discard":
         sums.done += await client.ask(
-            dead_letters.discard_letters, letters, who=person(), note=order.note
+            dead_letters.discard_letters, letters, Deed(person(), order.note)
         )
         return
     for run_id, of_run in in_runs(letters).items():
         if choice is not None:
             of_run = await _all_of_run(client, run_id, choice)
         try:
-            if of_run and await client.retry(of_run, who=person(), note=order.note):
+            if of_run and await client.retry(of_run, Deed(person(), order.note)):
                 sums.done += len(of_run)
         except (ConflictError, NotFoundError) as error:
             names = [letter.task for letter in of_run]

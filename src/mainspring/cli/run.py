@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mainspring.cli.logs import logs
+from mainspring.cli.mark import mark
 from mainspring.cli.options import home_option, json_option
 from mainspring.cli.rerun import rerun
 from mainspring.cli.run_show import show
@@ -27,7 +28,7 @@ def run() -> None:
     """
 
 
-for command in (show, watch, logs, why, rerun):
+for command in (show, watch, logs, why, rerun, mark):
     run.add_command(command)
 
 

@@ -233,7 +233,9 @@ def all_attempts(task: TaskLine, ended: Sequence[AttemptLine]) -> list[AttemptLi
     """Those that ended otherwise, and the running or successful one that the task row tells."""
     found = list(ended)
     told = {TaskState.RUNNING: AttemptState.RUNNING, TaskState.SUCCEEDED: AttemptState.SUCCEEDED}
-    if task.state in told and all(attempt.term != task.term for attempt in ended):
+    # What was marked by hand succeeded without an attempt.
+    began = task.state is not TaskState.SUCCEEDED or task.started_at is not None
+    if task.state in told and began and all(attempt.term != task.term for attempt in ended):
         found.append(
             AttemptLine(
                 task_id=task.id,

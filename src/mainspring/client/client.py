@@ -17,6 +17,7 @@ from mainspring.domain.states import TaskState
 from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow, read_dag
 from mainspring.store.dead_letters import Letter
+from mainspring.store.marks import Mark, Marked, mark_task
 from mainspring.store.reading import RunLine, read_run
 from mainspring.store.runs import Deed, read_standing, reopen_run, stop_runs
 from mainspring.store.wakeups import notify_ready, notify_stop
@@ -158,7 +159,7 @@ class Client:
         await self.ask(notify_ready, reopened.lanes)
         return standing.names(reopened.nodes)
 
-    async def retry(self, letters: Sequence[Letter], *, who: str, note: str = "") -> list[str]:
+    async def retry(self, letters: Sequence[Letter], by: Deed) -> list[str]:
         """Run dead letters of one run again, and what comes after them; the rest is kept.
 
         Returns the names of the tasks that run again: none if somebody has taken the letters up
@@ -176,9 +177,29 @@ class Client:
         }
         if not seen:
             return []
-        reopened = await self.ask(reopen_run, run_id, seen, retried=Deed(who, note))
+        reopened = await self.ask(reopen_run, run_id, seen, retried=by)
         await self.ask(notify_ready, reopened.lanes)
         return standing.names(reopened.nodes)
+
+    async def mark(
+        self, run_id: int, task: str, state: Mark, by: Deed, *, result: bytes | None = None
+    ) -> Marked:
+        """Close a task by hand, as if it had ended so: `result` is JSON, for one that succeeds.
+
+        It may wait, rest, be ready, run, or have failed. An attempt that runs is stopped, and what
+        it reports is refused; of a run that has ended the task is opened again, with what comes
+        after it. ConflictError if the task has ended otherwise, or moves meanwhile.
+        """
+        await self.ask(read_run, run_id)
+        standing = await self.ask(read_standing, run_id)
+        [node] = named_tasks(standing, [task])
+        # The term as it was seen: asked again after a lost answer, it is done once.
+        term = standing.tasks[node].term
+        marked = await self.ask(mark_task, run_id, node, term, state, by, result=result)
+        if marked.claimed:
+            await self.ask(notify_stop)
+        await self.ask(notify_ready, marked.lanes)
+        return marked
 
     async def dag(self, name: str) -> DagRow:
         """A dag as a trigger uses it now."""

@@ -137,6 +137,20 @@ def check_opening(
     _check_before(standing, opened, chosen)
 
 
+def check_marking(standing: Standing, node: int) -> None:
+    """ConflictError if the task has ended and did not fail: then there is nothing to be closed."""
+    task, run_id = standing.tasks[node], standing.run_id
+    if task.state in TASK.open or task.state is TaskState.FAILED:
+        return
+    label = TASK.facts[task.state].label.lower()
+    if task.state is TaskState.UPSTREAM_FAILED:
+        roots = sorted(_unsuccessful_roots(standing, [node]))
+        hint = f"mark what failed before it: {listed(standing.names(roots))}"
+    else:
+        hint = f"to run it again: `mainspring run rerun {run_id} --from {task.name}`"
+    raise ConflictError(f"task {shown(task.name)} of run {run_id} has ended: {label}", hint=hint)
+
+
 def _check_ended(standing: Standing, opened: Collection[int]) -> None:
     still_open = [node for node, task in enumerate(standing.tasks) if task.state in TASK.open]
     in_the_way = [node for node in still_open if node in opened]

@@ -62,7 +62,7 @@ class Renewed(msgspec.Struct, frozen=True):
     now: datetime
     unknown_claims: list[UUID]
     stops: list[tuple[int, int, str]]
-    """(task, term, kind of stop) of claimed tasks that somebody wants stopped."""
+    """(task, term, kind of stop) of claimed tasks that somebody wants stopped, or has closed."""
 
 
 class Completion(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from mainspring.domain.errors import ConflictError, NotFoundError
 from mainspring.domain.outcomes import Error
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.reading import RunLine
-from mainspring.store.runs import DEFAULT_TENANT
+from mainspring.store.runs import DEFAULT_TENANT, Deed
 from mainspring.store.statements import statement
 
 LETTERS_COUNTED_MAX = 100_000
@@ -156,17 +156,15 @@ async def letters_of_run(
     return [_letter(row) for row in rows]
 
 
-async def discard_letters(
-    connection: Connection, letters: Sequence[Letter], *, who: str, note: str
-) -> int:
+async def discard_letters(connection: Connection, letters: Sequence[Letter], by: Deed) -> int:
     """Take them off the list; says how many were on it."""
     rows = await fetch(
         connection,
         statement("discard_letters"),
         [letter.task_id for letter in letters],
         [letter.term for letter in letters],
-        who,
-        note,
+        by.who,
+        by.note,
     )
     return len(rows)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from mainspring.domain.errors import ConflictError, NotFoundError
+from mainspring.domain.errors import ConflictError, InputError, NotFoundError
 from mainspring.domain.reruns import (
     Standing,
     TaskStanding,
@@ -28,6 +28,7 @@ Trigger = Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"
 Stop = Literal["cancel", "deadline"]
 
 DEFAULT_TENANT = 1
+NOTE_LENGTH_MAX = 2000
 
 
 class NewRun(msgspec.Struct, frozen=True):
@@ -69,6 +70,12 @@ class Deed(msgspec.Struct, frozen=True):
 
     who: str
     note: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.note) > NOTE_LENGTH_MAX:
+            raise InputError(f"a note has at most {NOTE_LENGTH_MAX} characters")
+        if "\x00" in self.note + self.who:
+            raise InputError("a note may not hold a NUL character")
 
 
 class _Repeated(Exception):
@@ -115,6 +122,11 @@ async def read_standing(connection: Connection, run_id: int) -> Standing:
     return await _standing(connection, "read_standing", run_id)
 
 
+async def lock_standing(connection: Connection, run_id: int) -> Standing:
+    """The same of a run that is held, with its tasks locked."""
+    return await _standing(connection, "lock_standing", run_id)
+
+
 async def reopen_run(
     connection: Connection,
     run_id: int,
@@ -137,8 +149,8 @@ async def reopen_run(
     assert generations
     try:
         async with connection.transaction():
-            await _hold_run(connection, run_id)
-            standing = await _standing(connection, "lock_standing", run_id)
+            await hold_run(connection, run_id)
+            standing = await lock_standing(connection, run_id)
             choose = with_descendants if retried is None else without_doomed
             nodes = choose(standing, generations)
             unmet = unmet_among(standing, nodes)
@@ -164,7 +176,7 @@ async def add_remarks(connection: Connection, task_ids: Sequence[int], deed: str
     await fetch(connection, statement("add_remarks"), task_ids, deed, by.who, by.note)
 
 
-async def _hold_run(connection: Connection, run_id: int) -> None:
+async def hold_run(connection: Connection, run_id: int) -> None:
     """Lock a run, brought back from history if it is there; NotFoundError if it is nowhere."""
     while not (
         await fetch(connection, statement("lock_runs"), [run_id])

@@ -73,6 +73,12 @@ COMPLETION_BATCH = 1000
 LINKS_MAX = 100
 """Grants in a row after which a chain goes through the queue once, so that others get a turn."""
 
+_STOPS = {
+    "cancel": "by request",
+    "deadline": "the run's timeout passed",
+    "mark": "it was marked by hand",
+}
+"""What a stop note says, in words."""
 _POLL_SECONDS = 0.25
 _START_SECONDS = 0.2
 _PROGRESS_SECONDS = 1.0
@@ -499,8 +505,7 @@ class Incarnation:
     def _heed_stops(self, stops: Sequence[tuple[int, int, str]]) -> None:
         for task_id, term, kind in stops:
             if self._hand.get(task_id, term):
-                reason = "the run's timeout passed" if kind == "deadline" else "by request"
-                self._hosts.stop(task_id, term, Cancelled(reason))
+                self._hosts.stop(task_id, term, Cancelled(_STOPS[kind]))
 
     async def _hand_back_claims(
         self, claims: Sequence[UUID], reason: str, begun: Set[tuple[int, int]] = frozenset()

@@ -9,6 +9,7 @@ from tests.checker.finding import Finding
 from tests.checker.promises import (
     attempts,
     graphs,
+    hands,
     holding,
     moves,
     net,
@@ -35,5 +36,6 @@ PROMISES: dict[str, Callable[[Case], Finding]] = {
     "N2": submissions.nothing_is_invented,
     "P1": priority.the_urgent_come_first,
     "C1": slots.never_more_than_slots,
+    "H1": hands.closed_as_was_said,
     "X1": net.nothing_had_to_be_mended,
 }

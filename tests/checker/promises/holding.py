@@ -133,6 +133,9 @@ def _check_change(case: Case, finding: Finding, change: Change) -> None:
             )
         return
     held = _holding(case, change)
+    if change.marked is not None:
+        _check_marked(case, finding, change, held, after)
+        return
     moved = before.state == "ready" and (after.state != "ready" or after.term != before.term)
     if held is not None and moved:
         finding.exercised += 1
@@ -163,6 +166,30 @@ def _check_reopened(finding: Finding, told: str, change: Change) -> None:
                 f" {end.state} under term {end.term} when it was opened again"
                 f" ({change.transaction})"
             )
+
+
+def _check_marked(
+    case: Case, finding: Finding, change: Change, held: Holding | None, after: TaskRow
+) -> None:
+    """Who closes a task by hand takes it from its holder: the term rises, and the attempt is put on
+    record as stopped, in its holder's name.
+    """
+    told = case.told(change.task_id)
+    before = change.before.row
+    assert before is not None
+    finding.exercised += held is not None
+    if (after.term, after.worker_id) != (before.term + 1, None):
+        finding.broken(
+            f"{told} was closed by hand under term {before.term} and stands under term {after.term}"
+            f" as the work of {after.worker_id} ({change.transaction})"
+        )
+    expected = [] if held is None else [(held.term, held.worker_id, "cancelled")]
+    recorded = [(end.term, end.worker_id, end.state) for end in change.ended]
+    if recorded != expected:
+        finding.broken(
+            f"{told} was closed by hand with attempts {recorded} put on record instead of"
+            f" {expected} ({change.transaction})"
+        )
 
 
 def _check_end(case: Case, finding: Finding, change: Change, held: Holding, after: TaskRow) -> None:

@@ -15,9 +15,11 @@ from tests.checker.states import (
     RUN_MOVES,
     TASK_BEGINS,
     TASK_CLOSED,
+    task_may_be_marked,
     task_may_move,
     task_may_reopen,
 )
+from tests.checker.story import Change
 
 
 def only_legal_moves(case: Case) -> Finding:
@@ -37,8 +39,7 @@ def only_legal_moves(case: Case) -> Finding:
         if shown_before == shown_after and (before.term == after.term or shown_after == "ready"):
             continue
         finding.exercised += 1
-        may_move = task_may_reopen if change.reopened else task_may_move
-        if not may_move(shown_before, shown_after):
+        if not _may_move(change, shown_before, shown_after):
             finding.broken(
                 f"{case.told(change.task_id)} moved from {shown_before} to {shown_after}"
                 f" ({change.transaction})"
@@ -47,6 +48,16 @@ def only_legal_moves(case: Case) -> Finding:
         _Moves(case, finding, transaction).check()
     _check_chain(case, finding)
     return finding
+
+
+def _may_move(change: Change, before: str, after: str) -> bool:
+    if change.marked is not None:
+        return task_may_be_marked(before, after, change.marked.deed, reopened=change.reopened)
+    if change.reopened:
+        # Behind a task that failed, and is skipped by hand, all is opened and skipped at once.
+        skipped = any(mark.deed == "skipped" for mark in change.marks.values())
+        return task_may_reopen(before, after) or (skipped and after == "skipped")
+    return task_may_move(before, after)
 
 
 class _Moves:

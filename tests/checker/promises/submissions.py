@@ -55,7 +55,7 @@ def nothing_is_lost(case: Case) -> Finding:
 def _check_told(case: Case, finding: Finding) -> None:
     """A success that the sink does not know of did not happen."""
     for task in case.tables.all_tasks:
-        if task.state != "succeeded":
+        if task.state != "succeeded" or (task.id, task.term - 1) in case.marks:
             continue
         if case.tables.definitions[task.version_id].name in case.silent:
             continue
@@ -191,7 +191,7 @@ def _openings(case: Case) -> Counter[int]:
     """How often each run was opened again."""
     transactions: dict[int, set[int]] = defaultdict(set)
     for change in case.story.changes:
-        if change.reopened and change.after.known is not None:
+        if change.reopened and not change.marks and change.after.known is not None:
             transactions[change.after.known.run_id].add(change.transaction.id)
     return Counter({run_id: len(of_it) for run_id, of_it in transactions.items()})
 

@@ -85,6 +85,9 @@ def who_cannot_renew_stands_still(case: Case) -> Finding:
     the guard did. Such an execution must be over within a lease after that. A worker that was
     frozen alone is not excused: for that the guard is there.
 
+    What was closed by hand is stopped by a note, as after a cancel, and is fenced meanwhile: if its
+    run is run again at once, the two may overlap.
+
     It counts as exercised when an attempt that had begun was taken from a worker whose process
     lived: a killed one stops in any case.
     """
@@ -93,7 +96,7 @@ def who_cannot_renew_stands_still(case: Case) -> Finding:
     for task_id, executions in case.executions_of.items():
         for earlier, later in combinations(executions, 2):
             what = _overlap(earlier, later)
-            if what is None:
+            if what is None or (task_id, earlier.term) in case.marks:
                 continue
             if _excused(case, task_id, earlier, max(later.begin, earlier.begin)):
                 excused += 1

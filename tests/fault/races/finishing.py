@@ -75,6 +75,7 @@ _EMPTY = """
 delete from races.ending;
 delete from mainspring.claim; delete from mainspring.lease; delete from mainspring.worker;
 delete from mainspring.ready; delete from mainspring.timer; delete from mainspring.problem;
+delete from mainspring.remark;
 delete from mainspring.idempotency; delete from mainspring.attempt; delete from mainspring.payload;
 delete from mainspring.log; delete from mainspring.task; delete from mainspring.run;
 delete from mainspring.task_history; delete from mainspring.run_history;
@@ -172,7 +173,7 @@ def _succeeded(item: Claimed | Held) -> Completion:
         item.claim_id,
         item.run_id if item.many else None,
         decide(Succeeded(), TASK, item.attempt, item.lost, 0.0),
-        None,
+        round(FAR_FUTURE.timestamp() * 1_000_000) - 1000,
         round(FAR_FUTURE.timestamp() * 1_000_000),
         chained=True,
     )

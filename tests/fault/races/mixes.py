@@ -37,6 +37,7 @@ _OTHERS = (
     "reopen",
     "forget",
 )
+_BY_HAND = ("mark", "mark second", "skip second")
 
 _ENDINGS = {
     Ending.COMMIT: 60,
@@ -46,13 +47,15 @@ _ENDINGS = {
 }
 
 
-async def play_mix(arena: Arena, seed: int) -> Failure | None:
+async def play_mix(arena: Arena, seed: int, *, by_hand: bool = True) -> Failure | None:
     """What is wrong with a mix by itself; the rest is asked when its batch is closed."""
     random = Random(seed)
     case = Case(lambda reason: _printed(seed, reason))
     world = await arena.world("busy", case)
     world.lively = True
-    plans = [_plan(random, world, number + 1) for number in range(random.randint(3, SESSIONS))]
+    others = (*_OTHERS, *_BY_HAND) if by_hand else _OTHERS
+    sessions = range(1, random.randint(3, SESSIONS) + 1)
+    plans = [_plan(random, world, session, others) for session in sessions]
     try:
         await race(arena, case, plans, lambda possible, parked: random.choice(sorted(possible)), [])
     except Unexpected as unexpected:
@@ -73,28 +76,31 @@ def _printed(seed: int, reason: str) -> str:
     )
 
 
-async def replay_mix(arena: Arena, *, seed: int, times: int = 20) -> None:
-    """Play one mix, in several of its orders if there are more, and raise if one is wrong."""
+async def replay_mix(arena: Arena, *, seed: int, times: int = 20, by_hand: bool = True) -> None:
+    """Play one mix, in several of its orders if there are more, and raise if one is wrong.
+
+    Without `by_hand`, one that was found before people could close tasks.
+    """
     for _ in range(times):
-        failure = await play_mix(arena, seed)
+        failure = await play_mix(arena, seed, by_hand=by_hand)
         check([failure] if failure else await arena.failures())
 
 
-def _plan(random: Random, world: World, session: int) -> list[Turn]:
+def _plan(random: Random, world: World, session: int, others: Sequence[str]) -> list[Turn]:
     """Two to four transactions: of a worker for the first sessions, of anybody for the others."""
     turns: list[Turn] = []
     wanted = random.randint(2, TURNS_MAX)
     while len(turns) < wanted:
-        operation = _operation(random, session)
+        operation = _operation(random, session, others)
         if len(turns) + len(operation.parts) <= TURNS_MAX:
             [ending] = random.choices(list(_ENDINGS), list(_ENDINGS.values()))
             turns += turns_of(world, session, operation, ending, first_turn=len(turns))
     return turns
 
 
-def _operation(random: Random, session: int) -> Operation:
+def _operation(random: Random, session: int, others: Sequence[str]) -> Operation:
     worker = "AB"[session % 2]
-    names: Sequence[str] = _OTHERS
+    names = others
     if session <= 2 or random.random() < 0.3:
         names = _LEAVING if random.random() < 0.2 else _WORKER
     return OPERATIONS[random.choice(names).format(worker)]

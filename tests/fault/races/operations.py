@@ -33,7 +33,15 @@ from mainspring.store.attempts import (
 from mainspring.store.connection import Connection, Line
 from mainspring.store.duties import Lease, read_leases, wake_starts
 from mainspring.store.history import archive_runs, forget_keys, forget_runs
-from mainspring.store.runs import NewRun, create_runs, reopen_run, stop_runs
+from mainspring.store.marks import Mark, mark_task
+from mainspring.store.runs import (
+    Deed,
+    NewRun,
+    create_runs,
+    read_standing,
+    reopen_run,
+    stop_runs,
+)
 from mainspring.store.wakeups import Notifier
 from tests.fault.races.worlds import FAILED, FAR_FUTURE, GIVEN_UP, LATER, RUN_IDS, World
 
@@ -189,11 +197,13 @@ def _hand_back_unknown(worker: str) -> Play:
     async def play(connection: Connection, caller: Caller) -> Answer:
         world, worker_id = caller.world, caller.world.workers[worker]
         held = await read_claims(connection, worker_id, None, LIMIT)
+        # Also claims of which nothing is left, since somebody closed it by hand.
+        claims = {item.claim_id for item in held} | {item.claim_id for item in world.hands[worker]}
         completed = await complete_attempts(
             connection,
             worker_id,
             [world.completion(item, HandedBack("unknown")) for item in held],
-            emptied=sorted({item.claim_id for item in held}),
+            emptied=sorted(claims),
             now=world.now,
         )
         # What has moved on since it was read is refused, and nobody minds.
@@ -269,8 +279,10 @@ def _reap(worker: str) -> Play:
     async def play(connection: Connection, caller: Caller) -> Answer:
         world = caller.world
         seen = await _seen(connection, world, world.workers[worker])
-        # What follows when its patience is over; the rest of `Reap` counts time.
-        return Answer(await Reap(SILENT)._reap(connection, seen, world.now, LIMIT))
+        # What follows when its patience is over; the rest of `Reap` counts time. What it says is
+        # how many it has looked at, and some may be closed by hand since.
+        await Reap(SILENT)._reap(connection, seen, world.now, LIMIT)
+        return Answer(None)
 
     return play
 
@@ -317,6 +329,43 @@ async def _reopen(connection: Connection, caller: Caller) -> Answer:
     return Answer({"tasks": reopened.nodes, "lanes": len(reopened.lanes)})
 
 
+def _mark(node: int, state: Mark) -> Play:
+    """By hand, by somebody who has seen the world when it was made."""
+
+    async def play(connection: Connection, caller: Caller) -> Answer:
+        world = caller.world
+        number = (caller.session + caller.turn) % len(world.runs) if world.lively else 0
+        run_id = world.runs[number]
+        if world.lively:
+            standing = await read_standing(connection, run_id)
+            place = node % len(standing.tasks)
+            term = standing.tasks[place].term
+        else:
+            place, term = node, world.seen[run_id + node]
+        marked = await mark_task(
+            connection, run_id, place, term, state, Deed("a race"), now=world.now
+        )
+        return Answer(
+            {
+                "claimed": marked.claimed,
+                "opened": list(marked.opened),
+                "lanes": len(marked.lanes),
+                "repeated": marked.repeated,
+            }
+        )
+
+    return play
+
+
+async def _retry(connection: Connection, caller: Caller) -> Answer:
+    """A dead letter of the first run, as whoever has seen it in its first generation wishes."""
+    world = caller.world
+    reopened = await reopen_run(
+        connection, world.runs[0], {0: 1}, retried=Deed("a race"), now=world.now
+    )
+    return Answer({"tasks": reopened.nodes, "lanes": len(reopened.lanes)})
+
+
 async def _archive(connection: Connection, caller: Caller) -> Answer:
     archived = await archive_runs(connection, caller.world.first_id - 1, LIMIT, FAR_FUTURE)
     return Answer({"seen": archived.seen, "moved": archived.moved})
@@ -360,6 +409,11 @@ _ALL = (
     Operation("cancel", (_cancel,)),
     Operation("time out", (_time_out,), passes_by="deadline"),
     Operation("reopen", (_reopen,), (ConflictError, NotFoundError)),
+    Operation("retry", (_retry,), (ConflictError, NotFoundError)),
+    Operation("mark", (_mark(0, "succeeded"),), (ConflictError, NotFoundError)),
+    Operation("skip", (_mark(0, "skipped"),), (ConflictError, NotFoundError)),
+    Operation("mark second", (_mark(1, "succeeded"),), (ConflictError, NotFoundError)),
+    Operation("skip second", (_mark(1, "skipped"),), (ConflictError, NotFoundError)),
     Operation("archive", (_archive,), passes_by="run"),
     Operation("forget", (_forget_keys, _forget_runs), passes_by="run_history", main=1),
 )

@@ -19,10 +19,10 @@ _READ = """
 with ids as (select $1::bigint as first, $2::bigint as until),
 run_row as (
   select id, 'open' as place, state::text, stop::text, open_tasks, failed_tasks, cancelled_tasks,
-    rerun_of, finished_at is not null as finished
+    rerun_of, finished_at is not null as finished, marked
   from mainspring.run, ids where id >= first and id < until
   union all
-  select id, 'history', state::text, stop::text, tasks, failed_tasks, null, rerun_of, true
+  select id, 'history', state::text, stop::text, tasks, failed_tasks, null, rerun_of, true, null
   from mainspring.run_history, ids where id >= first and id < until),
 task_row as (
   select id, 'open' as place, state::text, stop::text, term, attempt, lost, generation, unmet,
@@ -43,6 +43,9 @@ attempt_row as (
 problem_row as (
   select task_id as id, term from mainspring.problem, ids
   where task_id >= first and task_id < until),
+remark_row as (
+  select task_id as id, term, deed::text from mainspring.remark, ids
+  where task_id >= first and task_id < until),
 key_row as (
   select key, run_id as id from mainspring.idempotency where starts_with(key, $4)),
 claim_row as (
@@ -60,6 +63,7 @@ select json_build_object(
   'timers', (select json_agg(r) from timer_row r),
   'attempts', (select json_agg(r) from attempt_row r),
   'problems', (select json_agg(r) from problem_row r),
+  'remarks', (select json_agg(r) from remark_row r),
   'keys', (select json_agg(r) from key_row r),
   'claims', (select json_agg(r) from claim_row r),
   'leases', (select json_agg(r) from lease_row r),

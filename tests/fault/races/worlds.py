@@ -33,7 +33,8 @@ from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import Registered, ensure_queues, register_dag
 from mainspring.store.history import archive_runs
 from mainspring.store.ids import BLOCK_IDS
-from mainspring.store.runs import NewRun, create_runs, stop_runs
+from mainspring.store.marks import mark_task
+from mainspring.store.runs import Deed, NewRun, create_runs, stop_runs
 from mainspring.store.statements import statement
 
 SLOTS = 48
@@ -49,6 +50,7 @@ _SHAPES: Mapping[str, tuple[int, tuple[tuple[int, int], ...]]] = {
     "one": (1, ()),
     "pair": (2, ((0, 1),)),
     "diamond": (4, ((0, 1), (0, 2), (1, 3), (2, 3))),
+    "bridge": (4, ((0, 1), (1, 3), (2, 3))),
 }
 """Number of tasks, and edges."""
 
@@ -105,6 +107,8 @@ class World:
     """What each worker knows that it holds."""
     asked: dict[tuple[int, int], list[Claimed]] = field(default_factory=dict)
     """What was reported, by session and turn."""
+    seen: dict[int, int] = field(default_factory=dict)
+    """The terms of its tasks when it was made: as people have seen them who then act by hand."""
     lively: bool = False
     """Whether hands follow what the sessions are told; else they stay as the world was made."""
 
@@ -184,7 +188,16 @@ class Maker:
         for worker in ("A", "B"):
             world.workers[worker] = self._workers.pop()
         await WORLDS[name].build(_Builder(self._connection, world))
+        rows = await fetch(self._connection, _TERMS, world.first_id, world.id_of(99))
+        world.seen = {row["id"]: row["term"] for row in rows}
         return world
+
+
+_TERMS = """
+select id, term from mainspring.task where id between $1 and $2
+union all
+select id, term from mainspring.task_history where id between $1 and $2
+"""
 
 
 _JOIN = """
@@ -290,6 +303,22 @@ async def _stopped_diamond(builder: _Builder) -> None:
     await stop_runs(builder.connection, [run_id], "cancel", now=builder.world.now)
 
 
+async def _bridge(builder: _Builder) -> None:
+    """A and B hold one task each; the last waits for B's, and for one that waits for A's."""
+    await builder.run("bridge")
+    await builder.claim("A", 1)
+    await builder.claim("B", 1)
+
+
+async def _marked_bridge(builder: _Builder) -> None:
+    """The one between is closed by hand, so that what A's comes to does not matter any more."""
+    await _bridge(builder)
+    [run_id] = builder.world.runs
+    await mark_task(
+        builder.connection, run_id, 1, 1, "succeeded", Deed("a race"), now=builder.world.now
+    )
+
+
 async def _resting(builder: _Builder) -> None:
     await builder.run("one")
     await builder.end("A", await builder.claim("A"), FAILED)
@@ -354,7 +383,17 @@ WORLDS: Mapping[str, WorldSpec] = {
     "empty": WorldSpec(_empty, _COMING_IN),
     "queued": WorldSpec(
         _queued,
-        ("create", "claim A", "claim B", "renew A", "drain A", "reap A", "cancel", "reopen"),
+        (
+            "create",
+            "claim A",
+            "claim B",
+            "renew A",
+            "drain A",
+            "reap A",
+            "cancel",
+            "reopen",
+            "mark",
+        ),
     ),
     "two queued": WorldSpec(_two_queued, ("claim one A", "claim B", "cancel", "time out")),
     "claimed": WorldSpec(
@@ -371,11 +410,41 @@ WORLDS: Mapping[str, WorldSpec] = {
             "cancel",
             "time out",
             "reopen",
+            "mark",
         ),
     ),
     "claimed pair": WorldSpec(
         _claimed_pair,
-        ("claim B", "complete A", "give up A", "drain A", "reap A", "cancel", "reopen"),
+        (
+            "claim B",
+            "complete A",
+            "give up A",
+            "drain A",
+            "reap A",
+            "cancel",
+            "reopen",
+            "mark",
+            "skip",
+            "mark second",
+        ),
+    ),
+    "bridge": WorldSpec(
+        _bridge,
+        (
+            "complete A",
+            "complete B",
+            "give up A",
+            "give up B",
+            "reap A",
+            "cancel",
+            "mark",
+            "mark second",
+            "skip second",
+        ),
+    ),
+    "marked bridge": WorldSpec(
+        _marked_bridge,
+        ("complete B", "give up A", "give up B", "cancel", "mark", "mark second", "reopen"),
     ),
     "half a diamond": WorldSpec(
         _half_a_diamond,
@@ -389,20 +458,36 @@ WORLDS: Mapping[str, WorldSpec] = {
             "reap B",
             "cancel",
             "reopen",
+            "mark second",
+            "skip second",
         ),
     ),
     "stopped diamond": WorldSpec(
         _stopped_diamond,
-        ("renew A", "complete A", "complete B", "fail A", "drain A", "reap A", "cancel", "reopen"),
+        (
+            "renew A",
+            "complete A",
+            "complete B",
+            "fail A",
+            "drain A",
+            "reap A",
+            "cancel",
+            "reopen",
+            "mark second",
+        ),
     ),
-    "resting": WorldSpec(_resting, ("claim A", "renew A", "reap A", "wake", "cancel", "reopen")),
-    "resting pair": WorldSpec(_resting_pair, ("claim A", "wake", "cancel")),
-    "delayed pair": WorldSpec(_delayed_pair, ("claim A", "wake starts", "cancel")),
+    "resting": WorldSpec(
+        _resting, ("claim A", "renew A", "reap A", "wake", "cancel", "reopen", "mark")
+    ),
+    "resting pair": WorldSpec(_resting_pair, ("claim A", "wake", "cancel", "mark", "skip second")),
+    "delayed pair": WorldSpec(_delayed_pair, ("claim A", "wake starts", "cancel", "mark")),
     "delayed and resting": WorldSpec(
         _delayed_and_resting, ("wake", "wake starts", "cancel", "time out")
     ),
     "succeeded": WorldSpec(_succeeded, ("complete A", "cancel", "time out", *_CLOSED)),
-    "failed pair": WorldSpec(_failed_pair, ("give up A", "cancel", "time out", *_CLOSED)),
+    "failed pair": WorldSpec(
+        _failed_pair, ("give up A", "cancel", "time out", "mark", "skip", "retry", *_CLOSED)
+    ),
     "cancelled pair": WorldSpec(_cancelled_pair, ("claim A", "cancel", "reopen", "archive")),
     "archived": WorldSpec(_archived, ("complete A", *_CLOSED)),
     "busy": WorldSpec(_busy, ()),

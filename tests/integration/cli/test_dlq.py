@@ -11,9 +11,10 @@ from mainspring.client import Client
 from mainspring.domain.errors import UnavailableError
 from mainspring.domain.specs import DagSpec
 from mainspring.store.connection import Connection
-from mainspring.store.dead_letters import list_groups, list_remarks, page_letters
+from mainspring.store.dead_letters import Letter, list_groups, list_remarks, page_letters
 from mainspring.store.history import archive_runs
 from mainspring.store.reading import read_clock, read_run
+from mainspring.store.runs import Deed
 from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of, failure, run_state, start_dag, task_states
 
@@ -180,7 +181,7 @@ async def test_what_failed_again_since_it_was_looked_at_is_neither_discarded_nor
     assert (await command("dlq", "retry", run_id)).code == 0
     await work_off(connection, ORDERS, {0: "no"})
     async with Client(database_url) as client:
-        assert await client.retry(old, who="me") == []
+        assert await client.retry(old, Deed("me")) == []
     assert len(await letters(command)) == 1
 
 
@@ -191,12 +192,12 @@ async def test_an_interrupted_retry_is_given_again(
         await fail(connection, ORDERS, {0: f"order {number} is gone"})
     retry, retried = Client.retry, 0
 
-    async def breaks_down(client: Client, letters: object, **options: str) -> object:
+    async def breaks_down(client: Client, letters: Sequence[Letter], by: Deed) -> object:
         nonlocal retried
         retried += 1
         if retried == 3:
             raise UnavailableError("the database went away")
-        return await retry(client, letters, **options)  # type: ignore[arg-type]
+        return await retry(client, letters, by)
 
     with monkeypatch.context() as patch:
         patch.setattr(Client, "retry", breaks_down)
@@ -222,6 +223,7 @@ async def test_bad_input_is_told_and_nothing_is_done(
         (("show", 12345678), "there is no run 12345678"),
         (("list", "--dag", "nobody"), "nobody"),
         (("list", "--since", "soon"), "`--since`"),
+        (("discard", run_id, "--note", "n" * 2001), "at most 2000 characters"),
         (("show", "nobody"), "neither a run's number nor a dag"),
     ):
         answer = await command("dlq", *arguments)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.client import Client
+from mainspring.store.runs import Deed
 from tests.support.factory import task_states
 from tests.support.team import Team
 
@@ -181,6 +182,30 @@ async def test_a_run_that_outlives_its_timeout_is_stopped_and_failed(
     run_id, state = await _run(team, "out_of_time", gate=str(tmp_path / "gate"))
     assert state == "failed"
     assert set((await task_states(team.connection, run_id)).values()) == {"cancelled"}
+
+
+async def test_a_task_that_is_marked_by_hand_stops_and_what_comes_after_it_goes_on(
+    team: Team, tmp_path: Path
+) -> None:
+    team.write("ends.py", _ends())
+    team.start_engine()
+    team.start_worker()
+    await team.known("waiting")
+    run_id = await team.trigger("waiting", {"gate": str(tmp_path / "gate")})
+    await team.until(lambda: asyncio.sleep(0, bool(team.effects_of("began"))))
+    async with Client(team.url) as client:
+        [name, *_] = await task_states(team.connection, run_id)
+        marked = await client.mark(run_id, name, "succeeded", Deed("me", "done elsewhere"))
+    assert marked.claimed
+    assert await team.ended(run_id) == "succeeded"
+
+    async def stopped() -> bool:
+        return "completion refused: superseded" in team.log()
+
+    # The gate stays shut: only a note makes the task end.
+    await team.until(stopped)
+    [attempt] = await team.rows("select state::text from mainspring.attempt")
+    assert attempt["state"] == "cancelled"
 
 
 async def test_a_cancelled_run_stops_its_running_task(team: Team, tmp_path: Path) -> None:

@@ -107,11 +107,11 @@ export const TASK_FACTS: Readonly<Record<TaskState, StateFacts>> = {
 
 /** The states that may follow each state. */
 export const TASK_MOVES: Readonly<Record<TaskState, readonly TaskState[]>> = {
-  waiting: ["ready", "skipped", "upstream_failed", "cancelled"],
-  ready: ["running", "cancelled"],
+  waiting: ["ready", "succeeded", "skipped", "upstream_failed", "cancelled"],
+  ready: ["running", "succeeded", "skipped", "cancelled"],
   running: ["succeeded", "failed", "skipped", "backoff", "parked", "ready", "cancelled"],
-  backoff: ["ready", "cancelled"],
-  parked: ["ready", "cancelled"],
+  backoff: ["ready", "succeeded", "skipped", "cancelled"],
+  parked: ["ready", "succeeded", "skipped", "cancelled"],
   succeeded: ["waiting"],
   failed: ["waiting"],
   skipped: ["waiting"],

@@ -141,7 +141,8 @@ create table mainspring.run (
   cancelled_tasks int,
   state mainspring.run_state,
   stop mainspring.stop_kind,
-  finished_at timestamptz)
+  finished_at timestamptz,
+  marked int[])                   -- numbers of tasks closed by hand: no failure before reaches past
   with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.2);
 -- Ascending, though lists are read from the end: new ids then append to their dag's part.
 create index run_list on mainspring.run (tenant_id, dag_id, id);

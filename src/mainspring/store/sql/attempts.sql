@@ -78,10 +78,21 @@ select clock_timestamp() as now,
     where c.worker_id = $1 and c.id <> all($2::uuid[]) and c.claimed_at < clock_timestamp() - $4::interval
   ) as unknown_claims,
   array(
-    select t.id || ':' || t.term || ':' || t.stop
+    -- `limit` keeps it a lookup by id: as few tasks are to stop, the planner would begin with all.
+    select k.id || ':' || k.term || ':' || t.stop
     from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
-    join mainspring.task t on t.id = k.id and t.term = k.term
-    where c.worker_id = $1 and t.stop is not null and t.state = 'ready'
+    cross join lateral (
+      select t.stop from mainspring.task t
+      where t.id = k.id and t.term = k.term and t.stop is not null and t.state = 'ready'
+      limit 1) t
+    where c.worker_id = $1
+    union all
+    -- Closed by hand under our feet. The remark stays when the task goes to history.
+    select k.id || ':' || k.term || ':mark'
+    from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+    where c.worker_id = $1 and (
+      select true from mainspring.remark m
+      where m.task_id = k.id and m.term = k.term and m.deed in ('succeeded', 'skipped') limit 1)
   ) as stops
 from beat;
 
@@ -146,7 +157,7 @@ emptied as (
   where id = any($17::uuid[]) and worker_id + 0 = $1 and (select count(*) from holder) >= 0
   returning 1),
 runs as materialized (
-  select id from mainspring.run
+  select id, marked from mainspring.run
   where id = any($16::bigint[]) and (select count(*) from emptied) >= 0
   order by id for update),
 -- Whether the claim is there is asked here, by hash: joined to the claims, the tasks would be
@@ -216,16 +227,22 @@ requeued as (
   select lane, priority, position, id, new_term from moved where state = 'ready'
   returning lane),
 -- What follows in runs of many tasks. A task that ended without success dooms its descendants, as
--- every one of them needs the success of all its parents.
+-- every one of them needs the success of all its parents; but what was closed by hand is not doomed,
+-- nor what comes after that alone. This is told by the locked row of the run, which is current, and
+-- not by the tasks, of which this statement may have an old picture.
+marked as materialized (
+  select id as run_id, unnest(marked) as node from runs where marked is not null),
 doom (run_id, version_id, node, failed) as (
   select m.run_id, m.version_id, e.after, m.state <> 'skipped'
   from moved m
   join mainspring.edge e on e.version_id = m.version_id and e.before = m.node
   where m.run_id is not null and m.state in ('failed', 'skipped', 'cancelled')
+    and (m.run_id, e.after) not in (select run_id, node from marked)
   union
   select d.run_id, d.version_id, e.after, d.failed
   from doom d
-  join mainspring.edge e on e.version_id = d.version_id and e.before = d.node),
+  join mainspring.edge e on e.version_id = d.version_id and e.before = d.node
+  where (d.run_id, e.after) not in (select run_id, node from marked)),
 doomed as materialized (
   select run_id + node as id, bool_or(failed) as failed from doom group by 1),
 closed_unrun as (
@@ -313,11 +330,14 @@ from (select lane from queued union select lane from requeued) as l;
 
 -- name: explain_refused
 -- Why items were refused: already_yours when this worker ended exactly that attempt (its answer
--- was lost), else superseded. Attempts are lost in the name of the worker that held them, so an
--- end as lost is nobody's.  $1 worker  $2 task ids  $3 terms
+-- was lost), else superseded. Attempts are lost, and end by hand, in the name of the worker that
+-- held them, so such an end is nobody's.  $1 worker  $2 task ids  $3 terms
 select u.id, u.term,
-  coalesce(a.state <> 'lost', t.worker_id = $1 and t.term = u.term and t.finished_at is not null)
-  as already_yours
+  coalesce(
+    a.state <> 'lost' and not exists (
+      select 1 from mainspring.remark m
+      where m.task_id = u.id and m.term = u.term and m.deed in ('succeeded', 'skipped')),
+    t.worker_id = $1 and t.term = u.term and t.finished_at is not null) as already_yours
 from unnest($2::bigint[], $3::int[]) as u (id, term)
 left join (
   select id, worker_id, term, finished_at from mainspring.task

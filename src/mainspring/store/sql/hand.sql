@@ -122,3 +122,95 @@ select task_id, term, deed::text as deed, at, who, note from mainspring.remark
 where task_id >= $1 and task_id < $1::bigint + $2::int
 order by at, task_id
 limit $3;
+
+-- name: unqueue_task
+-- Whether a ready task is unclaimed: its row can still be deleted. A claim under way is waited for.
+-- $1 task
+delete from mainspring.ready q using mainspring.task t
+where t.id = $1 and t.state = 'ready'
+  and q.lane = t.lane and q.priority = t.priority and q.position = t.position
+returning q.task_id;
+
+-- name: mark_task
+-- An open task is closed by hand, under the locks of its run and of all its tasks, with a snapshot
+-- that was taken after them. Its term rises, so that whoever has it in hand is refused; his attempt
+-- ends here. What follows is what follows a completion.
+-- $1 run  $2 task  $3 its state from now on  $4 result  $5 who  $6 note  $7 whether it was unclaimed
+-- $8 what the attempt in hand ends with  $9 now
+with recursive clock as materialized (select coalesce($9::timestamptz, clock_timestamp()) as now),
+before as materialized (
+  select * from mainspring.task where id = $2 and finished_at is null),
+moved as (
+  update mainspring.task t
+  set state = $3::text::mainspring.task_state, term = t.term + 1, started_at = null,
+    finished_at = (select now from clock), worker_id = null,
+    result = case when octet_length($4::bytea) > 1024 then ''::bytea else $4 end
+  from before b where t.id = b.id
+  returning t.id, t.version_id, t.node),
+remarks as (
+  insert into mainspring.remark (task_id, term, deed, at, who, note)
+  select id, term, $3::text::mainspring.deed, (select now from clock), $5, $6 from before),
+fenced as (
+  insert into mainspring.attempt (task_id, term, attempt, generation, worker_id, state, started_at,
+    finished_at, error)
+  select b.id, b.term, b.attempt, b.generation, c.worker_id, 'cancelled',
+    case when b.started_at >= c.claimed_at then b.started_at end, (select now from clock), $8
+  from before b
+  left join lateral (
+    select c.worker_id, c.claimed_at
+    from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+    where k.id = b.id and k.term = b.term limit 1) c on true
+  where b.state = 'ready' and not $7::boolean),
+payloads as (
+  insert into mainspring.payload (owner_id, kind, content)
+  select $2, 'result', $4 from before where octet_length($4) > 1024
+  on conflict (owner_id, kind) do update set content = excluded.content),
+doom (node) as (
+  select e.after
+  from moved m
+  join mainspring.edge e on e.version_id = m.version_id and e.before = m.node
+  join mainspring.task t on t.id = $1 + e.after and t.state = 'waiting'
+  where $3 = 'skipped'
+  union
+  select e.after
+  from doom d
+  join moved m on true
+  join mainspring.edge e on e.version_id = m.version_id and e.before = d.node
+  join mainspring.task t on t.id = $1 + e.after and t.state = 'waiting'),
+closed_unrun as (
+  update mainspring.task c set state = 'skipped', finished_at = (select now from clock)
+  from doom d where c.id = $1 + d.node and c.state = 'waiting'
+  returning c.id),
+children as (
+  update mainspring.task c
+  set unmet = c.unmet - 1,
+    state = (case when c.unmet = 1 then 'ready' else 'waiting' end)::mainspring.task_state,
+    due_at = case when c.unmet = 1 then (select now from clock) else c.due_at end,
+    position = case when c.unmet = 1 then nextval('mainspring.position') end
+  from moved m
+  join mainspring.edge e on e.version_id = m.version_id and e.before = m.node
+  where $3 = 'succeeded' and c.id = $1 + e.after and c.state = 'waiting'
+  returning c.id, c.lane, c.priority, c.position, c.term, c.unmet),
+queued as (
+  insert into mainspring.ready (lane, priority, position, task_id, term)
+  select lane, priority, position, id, term from children where unmet = 0
+  returning lane),
+tally as materialized (
+  select ((select count(*) from moved) + (select count(*) from closed_unrun))::int as closed),
+progress as (
+  update mainspring.run r
+  set open_tasks = r.open_tasks - y.closed,
+    marked = array(select unnest(r.marked) union select node from moved order by 1),
+    state = (case
+      when r.open_tasks > y.closed then 'running'
+      when r.failed_tasks > 0 then 'failed'
+      when r.cancelled_tasks > 0 then case r.stop when 'deadline' then 'failed' else 'cancelled' end
+      else 'succeeded' end)::mainspring.run_state,
+    finished_at = case when r.open_tasks = y.closed then (select now from clock) end
+  from tally y
+  where r.id = $1 and r.open_tasks is not null and y.closed > 0)
+select distinct lane from queued;
+
+-- name: find_mark
+-- Whether a task was closed by hand as it stands.  $1 task  $2 its term  $3 its state
+select note from mainspring.remark where task_id = $1 and term = $2::int - 1 and deed::text = $3;

@@ -78,16 +78,19 @@ tasks as (
   from gone)
 insert into mainspring.run (id, created_at, due_at, tenant_id, dag_id, version_id, snapshot_id,
   trigger, created_by, rerun_of, parameters, open_tasks, failed_tasks, cancelled_tasks, state, stop,
-  finished_at)
+  finished_at, marked)
 select r.id, r.created_at, r.due_at, r.tenant_id, r.dag_id, r.version_id, r.snapshot_id, r.trigger,
   r.created_by, r.rerun_of, r.parameters, many.open, many.failed, many.cancelled, many.state,
-  many.stop, many.finished_at
+  many.stop, many.finished_at, many.marked
 from run r
 left join lateral (
   -- Progress, which runs of one task do not have.
   select 0 as open, r.failed_tasks as failed,
     (select count(*)::int from gone where state = 'cancelled') as cancelled,
-    r.state, r.stop, r.finished_at
+    r.state, r.stop, r.finished_at, (
+      select array_agg(g.node order by g.node) from gone g
+      join mainspring.remark m
+        on m.task_id = g.id and m.term = g.term - 1 and m.deed::text = g.state::text) as marked
   where r.tasks > 1) many on true
 returning id;
 

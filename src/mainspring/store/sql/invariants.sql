@@ -100,7 +100,23 @@ from mainspring.task t
 join mainspring.edge e on e.version_id = t.version_id and e.after = t.node
 join mainspring.task p on p.id = t.run_id + e.before
 where p.state <> 'succeeded'
-  and (t.state in ('ready', 'backoff', 'parked', 'succeeded', 'failed') or t.started_at is not null);
+  and (t.state in ('ready', 'backoff', 'parked', 'failed') or t.started_at is not null);
+
+-- name: D1_a_success_that_never_began_was_made_by_hand
+select t.id, t.term
+from mainspring.task_view t
+where t.state = 'succeeded' and t.started_at is null and not exists (
+  select 1 from mainspring.remark m
+  where m.task_id = t.id and m.term = t.term - 1 and m.deed = 'succeeded');
+
+-- name: D1_a_run_knows_which_of_its_tasks_were_closed_by_hand
+select r.id, r.marked
+from mainspring.run r join mainspring.version v on v.id = r.version_id
+where r.open_tasks is not null and coalesce(r.marked, '{}') <> array(
+  select t.node from mainspring.task t
+  join mainspring.remark m on m.task_id = t.id and m.term = t.term - 1 and m.deed::text = t.state::text
+  where t.id >= r.id and t.id < r.id + v.tasks
+  order by t.node);
 
 -- name: D1_unmet_counts_the_parents_that_have_not_succeeded
 select t.id, t.unmet

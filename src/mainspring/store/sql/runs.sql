@@ -209,7 +209,8 @@ told as (
   insert into mainspring.attempt (task_id, term, attempt, generation, worker_id, state, started_at,
     finished_at)
   select id, term, attempt, generation, worker_id, 'succeeded', started_at, finished_at
-  from closed where state = 'succeeded'),
+  -- What was marked by hand never began under this term.
+  from closed where state = 'succeeded' and started_at is not null),
 opened as (
   update mainspring.task t
   set state = 'waiting', term = t.term + 1, generation = t.generation + 1, attempt = 1, lost = 0,
@@ -230,6 +231,8 @@ limited as (
   where r.id = $1 and v.timeout_seconds is not null)
 update mainspring.run r
 set state = 'running', stop = null, finished_at = null,
+  marked = nullif(array(
+    select node from unnest(r.marked) as node where r.id + node <> all($2::bigint[])), '{}'),
   open_tasks = r.open_tasks + y.closed,
   failed_tasks = r.failed_tasks - y.failed,
   cancelled_tasks = r.cancelled_tasks - y.cancelled
