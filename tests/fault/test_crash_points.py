@@ -180,6 +180,11 @@ async def _no_letter_is_left(connection: Connection, _: int | None) -> None:
     assert await connection.fetchval("select count(*) from mainspring.remark") == 2
 
 
+async def _is_rerun_once(connection: Connection, run_id: int | None) -> None:
+    assert await connection.fetchval("select count(*) from mainspring.run") == 1
+    assert await connection.fetchval("select rerun_of from mainspring.run") == run_id
+
+
 async def _is_marked_once(connection: Connection, run_id: int | None) -> None:
     assert run_id is not None
     assert await task_states(connection, run_id) == {"t0": "succeeded", "t1": "ready"}
@@ -192,6 +197,9 @@ COMMANDS = {
     ),
     "cancel": Command(("run", "cancel", "{run}"), _a_run_under_way, _is_cancelled, 3),
     "rerun": Command(("run", "rerun", "{run}"), _a_failed_run_in_history, _runs_again_once, 4),
+    "rerun --latest": Command(
+        ("run", "rerun", "{run}", "--latest"), _a_failed_run_in_history, _is_rerun_once, 2
+    ),
     "mark": Command(
         ("run", "mark", "{run}", "t0", "succeeded", "--note", "done elsewhere"),
         _a_failed_run_in_history,

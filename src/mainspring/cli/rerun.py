@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     help="This task and all that comes after it; may be repeated.",
 )
 @click.option("--all", "everything", is_flag=True, help="All tasks, also those that succeeded.")
+@click.option(
+    "--latest", is_flag=True, help="As a new run, on the version and code that the dag has now."
+)
+@click.option("--key", help="With --latest: another new run for each key.")
 @click.option("--wait", is_flag=True, help="Follow the run; exit 0 only if it succeeded.")
 @json_option
 @home_option
@@ -34,6 +38,8 @@ def rerun(
     run: str,
     tasks: tuple[str, ...],
     everything: bool,
+    latest: bool,
+    key: str | None,
     wait: bool,
     as_json: bool,
     home: Path | None,
@@ -41,13 +47,22 @@ def rerun(
     """Run again what failed or was cancelled in a run, and what comes after it.
 
     It stays the same run, with its parameters, its version and its code; what succeeded is kept.
+    With `--latest` all of it runs again, as a new run with the same parameters.
     """
     from mainspring.cli.session import with_client
 
     if tasks and everything:
         raise click.UsageError("give `--from` or `--all`, not both")
+    if latest and (tasks or everything):
+        raise click.UsageError(
+            "`--latest` makes a new run, of all tasks: without `--from`, `--all`"
+        )
+    if key is not None and not latest:
+        raise click.UsageError("`--key` is for `--latest`")
     reopened: list[int] = []
     try:
+        if latest:
+            return with_client(home, _rerun_latest, run, key, wait, as_json, reopened)
         return with_client(home, _rerun, run, tasks, everything, wait, as_json, reopened)
     except KeyboardInterrupt:
         if reopened:
@@ -80,6 +95,37 @@ async def _rerun(
         _print(run, names, wait)
     elif not wait:
         print_json({**shapes.run_line(run), "reopened": names})
+    return await follow_run(client, run, as_json) if wait else DONE
+
+
+async def _rerun_latest(
+    client: Client,
+    reference: str,
+    key: str | None,
+    wait: bool,
+    as_json: bool,
+    made: list[int],
+) -> int:
+    from mainspring.cli import shapes
+    from mainspring.cli.given import given_run, person
+    from mainspring.cli.output import console, faint, print_json
+    from mainspring.cli.watch import follow_run
+    from mainspring.cli.words import safe
+    from mainspring.store.reading import read_run
+
+    before = await client.ask(read_run, await given_run(client, reference))
+    made.append(await client.rerun_latest(before.id, key=key, created_by=person()))
+    run = await client.ask(read_run, made[0])
+    if as_json:
+        if not wait:
+            print_json(shapes.run_line(run))
+    else:
+        now = f"version {run.version}"
+        was = "" if run.version == before.version else f" (it was {before.version})"
+        out = console()
+        out.print(f"run {run.id} of {safe(run.dag)} {now}{was}, again after run {before.id}")
+        if not wait:
+            out.print(faint(f"follow it: mainspring run watch {run.id}"))
     return await follow_run(client, run, as_json) if wait else DONE
 
 

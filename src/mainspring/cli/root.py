@@ -24,7 +24,8 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
     "Look and act": {
         "dag": _Entry("dag:dag", "List, show, trigger, test, compare and roll back dags."),
         "run": _Entry(
-            "run:run", "List, show, watch, explain, cancel and rerun runs; read their logs."
+            "run:run",
+            "List, show, watch, explain, compare, cancel, mend and rerun runs; read logs.",
         ),
         "queue": _Entry("queue:queue", "See what waits in queues."),
         "dlq": _Entry("dlq:dlq", "Look at dead letters by error; retry or discard them."),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mainspring.cli.compare import compare
 from mainspring.cli.logs import logs
 from mainspring.cli.mark import mark
 from mainspring.cli.options import home_option, json_option
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 
 @click.group()
 def run() -> None:
-    """List, show, watch, explain, cancel and rerun runs; read their logs.
+    """List, show, watch, explain, compare, cancel, mend and rerun runs; read logs.
 
     RUN is a run's number, `last` for the newest run, or a dag's name for its newest.
     """
 
 
-for command in (show, watch, logs, why, rerun, mark):
+for command in (show, watch, logs, why, compare, rerun, mark):
     run.add_command(command)
 
 

@@ -8,6 +8,8 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+import msgspec
+
 from mainspring.client.enqueuing import Enqueuer
 from mainspring.client.link import Address, Link
 from mainspring.client.subjects import Subject
@@ -18,7 +20,7 @@ from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow, read_dag
 from mainspring.store.dead_letters import Letter
 from mainspring.store.marks import Mark, Marked, mark_task
-from mainspring.store.reading import RunLine, read_run
+from mainspring.store.reading import RunLine, read_run, read_run_parameters
 from mainspring.store.runs import Deed, read_standing, reopen_run, stop_runs
 from mainspring.store.wakeups import notify_ready, notify_stop
 
@@ -158,6 +160,23 @@ class Client:
         reopened = await self.ask(reopen_run, run_id, seen)
         await self.ask(notify_ready, reopened.lanes)
         return standing.names(reopened.nodes)
+
+    async def rerun_latest(
+        self, run_id: int, *, key: str | None = None, created_by: str | None = None
+    ) -> int:
+        """Make a new run with the parameters of another one, on the dag's version and code of now.
+
+        Returns its id. Asked again, for the same run and while version and code are the same, it is
+        the same new run; another `key` makes another. InputError if the parameters do not fit the
+        dag any more.
+        """
+        run = await self.ask(read_run, run_id)
+        dag = await self.dag(run.dag)
+        parameters = msgspec.json.decode(await self.ask(read_run_parameters, run_id))
+        name = f"rerun of run {run_id} on {dag.version_id} {dag.snapshot}" if key is None else key
+        return await self.enqueuer.trigger(
+            run.dag, parameters, None, name, created_by, rerun_of=run_id
+        )
 
     async def retry(self, letters: Sequence[Letter], by: Deed) -> list[str]:
         """Run dead letters of one run again, and what comes after them; the rest is kept.

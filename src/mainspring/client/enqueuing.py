@@ -100,12 +100,17 @@ class Enqueuer:
         run_at: datetime | None,
         key: str | None,
         created_by: str | None,
+        *,
+        rerun_of: int | None = None,
     ) -> int:
         """A single run, on the connection that is there anyway."""
         draft = await self._draft(name, parameters, {}, run_at, key, False)
         if created_by is not None:
             draft = msgspec.structs.replace(draft, created_by=created_by)
-        created = await self._link.ask(Creation(await self._ids.assign([draft])))
+        runs = await self._ids.assign([draft])
+        if rerun_of is not None:
+            runs = [msgspec.structs.replace(runs[0], trigger="rerun", rerun_of=rerun_of)]
+        created = await self._link.ask(Creation(runs))
         self._waker.wake(created.lanes)
         return created.ids[0]
 

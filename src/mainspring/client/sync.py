@@ -149,6 +149,13 @@ class SyncClient:
         room = self._entered()
         return room.call(room.client.rerun(run_id, tasks=tasks, all=all))
 
+    def rerun_latest(
+        self, run_id: int, *, key: str | None = None, created_by: str | None = None
+    ) -> int:
+        """As `Client.rerun_latest`."""
+        room = self._entered()
+        return room.call(room.client.rerun_latest(run_id, key=key, created_by=created_by))
+
     def database_url(self) -> str:
         """Where the database is, for connections of the application's own."""
         room = self._entered()

@@ -122,6 +122,7 @@ RUN = Machine(
     },
     moves=(
         Move(RunState.QUEUED, RunState.RUNNING, "a task starts"),
+        Move(RunState.QUEUED, RunState.SUCCEEDED, "marked by hand before a task started"),
         Move(RunState.QUEUED, RunState.CANCELLED, "cancelled before a task started"),
         Move(RunState.QUEUED, RunState.FAILED, "run timeout before a task started"),
         Move(RunState.RUNNING, RunState.SUCCEEDED, "the last open task ends"),

@@ -49,6 +49,10 @@ class Marked(msgspec.Struct, frozen=True):
     """It was closed so before, and nothing was changed."""
 
 
+class _Repeated(Exception):
+    """It was done before; what was looked at for it is left as it was."""
+
+
 async def mark_task(
     connection: Connection,
     run_id: int,
@@ -65,38 +69,54 @@ async def mark_task(
     What was closed so before, by hand, is left as it is: then who asks has lost an answer, or asks
     for what is so already.
     """
-    async with connection.transaction():
-        await hold_run(connection, run_id)
-        standing = await lock_standing(connection, run_id)
-        task = standing.tasks[node]
-        if await _was_marked(connection, standing, node, state):
-            return Marked(task.state, repeated=True)
-        if task.term != term:
-            raise ConflictError(
-                f"task {shown(task.name)} of run {run_id} has moved on in the meantime",
-                hint=f"look at it (`mainspring run show {run_id}`), and ask again if need be",
-            )
-        check_marking(standing, node)
-        opened: list[str] = []
-        if task.state is TaskState.FAILED:
-            opened = await _open(connection, standing, node, now)
-        task_id = run_id + node
-        unclaimed = bool(await fetch(connection, statement("unqueue_task"), task_id))
-        rows = await fetch(
-            connection,
-            statement("mark_task"),
-            run_id,
-            task_id,
-            state,
-            result if state == "succeeded" else None,
-            by.who,
-            by.note,
-            unclaimed,
-            _encode(Error("MarkedByHand", f"{state}, by {by.who}: {by.note}")),
-            now,
+    try:
+        async with connection.transaction():
+            return await _mark_task(connection, run_id, node, term, state, by, result, now)
+    except _Repeated:
+        return Marked(TaskState(state), repeated=True)
+
+
+async def _mark_task(
+    connection: Connection,
+    run_id: int,
+    node: int,
+    term: int,
+    state: Mark,
+    by: Deed,
+    result: bytes | None,
+    now: datetime | None,
+) -> Marked:
+    await hold_run(connection, run_id)
+    standing = await lock_standing(connection, run_id)
+    task = standing.tasks[node]
+    if await _was_marked(connection, standing, node, state):
+        raise _Repeated
+    if task.term != term:
+        raise ConflictError(
+            f"task {shown(task.name)} of run {run_id} has moved on in the meantime",
+            hint=f"look at it (`mainspring run show {run_id}`), and ask again if need be",
         )
-        claimed = task.state is TaskState.READY and not unclaimed
-        return Marked(task.state, claimed, opened, {row["lane"] for row in rows})
+    check_marking(standing, node)
+    opened: list[str] = []
+    if task.state is TaskState.FAILED:
+        opened = await _open(connection, standing, node, now)
+    task_id = run_id + node
+    unclaimed = bool(await fetch(connection, statement("unqueue_task"), task_id))
+    rows = await fetch(
+        connection,
+        statement("mark_task"),
+        run_id,
+        task_id,
+        state,
+        result if state == "succeeded" else None,
+        by.who,
+        by.note,
+        unclaimed,
+        _encode(Error("MarkedByHand", f"{state}, by {by.who}: {by.note}")),
+        now,
+    )
+    claimed = task.state is TaskState.READY and not unclaimed
+    return Marked(task.state, claimed, opened, {row["lane"] for row in rows})
 
 
 async def _was_marked(connection: Connection, standing: Standing, node: int, state: Mark) -> bool:

@@ -46,7 +46,7 @@ export const RUN_FACTS: Readonly<Record<RunState, StateFacts>> = {
 
 /** The states that may follow each state. */
 export const RUN_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
-  queued: ["running", "cancelled", "failed"],
+  queued: ["running", "succeeded", "cancelled", "failed"],
   running: ["succeeded", "failed", "cancelled"],
   succeeded: ["running"],
   failed: ["running"],
