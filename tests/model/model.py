@@ -37,6 +37,8 @@ class Task:
     """When its backoff is over."""
     queued: int = 0
     """The step at which it last entered its queue."""
+    marked: bool = False
+    """Closed by hand."""
 
     @property
     def token(self) -> Token:
@@ -82,12 +84,16 @@ class Run:
     def after(self, task: Task) -> list[Task]:
         return [self.tasks[node] for node in children_of(self.spec)[task.node]]
 
-    def descendants(self, task: Task) -> list[Task]:
+    def doomed(self, task: Task) -> list[Task]:
+        """Who comes after it, but not past those who were closed by hand."""
+        return self.descendants(task, past_marked=False)
+
+    def descendants(self, task: Task, *, past_marked: bool = True) -> list[Task]:
         found: dict[int, Task] = {}
         rest = self.after(task)
         while rest:
             each = rest.pop()
-            if each.id not in found:
+            if each.id not in found and (past_marked or not each.marked):
                 found[each.id] = each
                 rest += self.after(each)
         return list(found.values())
@@ -96,6 +102,12 @@ class Run:
 @dataclass
 class Opened:
     nodes: list[int]
+    lanes: set[int]
+
+
+@dataclass
+class Marked:
+    claimed: bool
     lanes: set[int]
 
 
@@ -128,6 +140,8 @@ class Model:
         self.tasks: dict[int, Task] = {}
         self.claims: dict[UUID, Claim] = {}
         self.workers: set[int] = set()
+        self.marks: set[Token] = set()
+        """What was closed by hand, under the term that this ended."""
         self.ended: dict[Token, int] = {}
         """Attempts that ended, and the worker that reported it; lost ones are nobody's."""
         self._step = 0
@@ -302,18 +316,26 @@ class Model:
         ):
             for task, _ in moved:
                 if task.state == state:
-                    for below in self.run_of(task).descendants(task):
-                        if below.state == TaskState.WAITING:
-                            below.state = verdict
+                    self._doom(task, verdict)
         able = []
         for task, _ in moved:
             if task.state == TaskState.SUCCEEDED:
-                for child in self.run_of(task).after(task):
-                    if child.state == TaskState.WAITING:
-                        child.unmet -= 1
-                        if child.unmet == 0:
-                            able.append(child)
+                able += self._lower(task)
         return able
+
+    def _doom(self, task: Task, verdict: TaskState) -> None:
+        for below in self.run_of(task).doomed(task):
+            if below.state == TaskState.WAITING:
+                below.state = verdict
+
+    def _lower(self, task: Task) -> list[Task]:
+        """The children for which this was the last to wait for."""
+        waiting = [
+            child for child in self.run_of(task).after(task) if child.state == TaskState.WAITING
+        ]
+        for child in waiting:
+            child.unmet -= 1
+        return [child for child in waiting if child.unmet == 0]
 
     # -- time and intent -------------------------------------------------------------------
 
@@ -356,17 +378,56 @@ class Model:
         opened = {node: run.tasks[node] for node in nodes}
         for task in list(opened.values()):
             opened |= {below.node: below for below in run.descendants(task)}
+        if not self._open(run, opened, now):
+            return None
+        lanes = {self._queue(task) for task in opened.values() if task.unmet == 0}
+        return Opened(sorted(opened), lanes)
+
+    def mark(self, run_id: int, node: int, state: TaskState, now: datetime) -> Marked | None:
+        """Nothing if that is refused."""
+        run = self.runs[run_id]
+        task = run.tasks[node]
+        opened: dict[int, Task] = {}
+        if task.state == TaskState.FAILED:
+            opened = {below.node: below for below in [task, *run.descendants(task)]}
+            while doomed := [
+                below
+                for below in opened.values()
+                for each in run.before(below)
+                if below is not task
+                and each.node not in opened
+                and each.state in TASK.closed - {TaskState.SUCCEEDED}
+            ]:
+                opened = {n: below for n, below in opened.items() if below not in doomed}
+            if not self._open(run, opened, now):
+                return None
+        elif not task.open:
+            return None
+        self._step += 1
+        claimed = task.state == TaskState.RUNNING
+        self.marks.add(task.token)
+        task.state, task.marked, task.due_at = state, True, None
+        task.term += 1
+        run.started = True
+        if state == TaskState.SKIPPED:
+            self._doom(task, TaskState.SKIPPED)
+            return Marked(claimed, set())
+        return Marked(claimed, {self._queue(child) for child in self._lower(task)})
+
+    def _open(self, run: Run, opened: Mapping[int, Task], now: datetime) -> bool:
+        """Make them wait again, if that may be."""
         if any(task.open for task in opened.values()):
-            return None
+            return False
         if run.stop is not None and any(task.open for task in run.tasks):
-            return None
+            return False
         for task in opened.values():
             others = [each for each in run.before(task) if each.node not in opened]
             if any(each.state != TaskState.SUCCEEDED for each in others):
-                return None
+                return False
         self._step += 1
         for task in opened.values():
             task.state, task.stop, task.due_at = TaskState.WAITING, None, None
+            task.marked = False
             task.term += 1
             task.generation += 1
             task.attempt, task.lost = 1, 0
@@ -374,8 +435,7 @@ class Model:
         run.stop, run.started, run.archived = None, True, False
         if run.spec.timeout_seconds is not None:
             run.deadline = now + timedelta(seconds=run.spec.timeout_seconds)
-        lanes = {self._queue(task) for task in opened.values() if task.unmet == 0}
-        return Opened(sorted(opened), lanes)
+        return True
 
 
 def _urgency(task: Task) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID, uuid4
@@ -68,7 +68,9 @@ from mainspring.store.duties import (
 from mainspring.store.history import archive_runs
 from mainspring.store.ids import Ids
 from mainspring.store.invariants import INVARIANTS
+from mainspring.store.marks import Mark, Marked, mark_task
 from mainspring.store.runs import (
+    Deed,
     NewRun,
     Reopened,
     Stop,
@@ -91,7 +93,7 @@ QUEUES = ("default", "other")
 KINDS = (SlotKind.ASYNC, SlotKind.THREAD)
 TABLES = (
     "run", "task", "ready", "timer", "attempt", "problem", "payload", "idempotency", "claim",
-    "worker", "lease", "run_history", "task_history",
+    "worker", "lease", "run_history", "task_history", "remark",
 )  # fmt: skip
 
 _T = TypeVar("_T")
@@ -342,6 +344,40 @@ class StoreMachine(RuleBasedStateMachine):
 
         self.unchanged(again())
 
+    @precondition(lambda self: self.model.runs)
+    @rule(data=st.data(), skip=st.booleans())
+    def mark(self, data: st.DataObject, skip: bool) -> None:
+        run = data.draw(st.sampled_from(list(self.model.runs.values())))
+        open_or_failed = [
+            task.node for task in run.tasks if task.open or task.state == TaskState.FAILED
+        ]
+        node = data.draw(st.sampled_from(open_or_failed or range(len(run.tasks))))
+        task, state = run.tasks[node], TaskState.SKIPPED if skip else TaskState.SUCCEEDED
+        term, stands = task.term, task.marked and task.state == state
+        deed: Mark = "skipped" if skip else "succeeded"
+
+        async def asked() -> Marked:
+            by = Deed("somebody", "a model")
+            return await mark_task(
+                self.connection, run.id, node, term, deed, by, result=b"1", now=self.now
+            )
+
+        async def refused() -> None:
+            if stands:
+                assert (await asked()).repeated
+            else:
+                with pytest.raises(ConflictError):
+                    await asked()
+
+        expected = self.model.mark(run.id, node, state, self.now)
+        if expected is None:
+            self.unchanged(refused())
+            return
+        marked = self.do(asked())
+        assert (marked.claimed, marked.lanes) == (expected.claimed, expected.lanes)
+        # The answer was lost, and nothing is done a second time.
+        self.unchanged(again(asked))
+
     async def refused(self, run_id: int, seen: dict[int, int]) -> None:
         with pytest.raises(ConflictError):
             await reopen_run(self.connection, run_id, seen, now=self.now)
@@ -436,12 +472,19 @@ class StoreMachine(RuleBasedStateMachine):
             )
         )
         assert set(renewed.unknown_claims) == (set(mine) if forgets else set())
-        assert sorted(renewed.stops) == sorted(
+        noted = [
             (*task.token, task.stop)
             for claim_id in mine
             for task in self.model.held(claim_id)
             if task.stop is not None
-        )
+        ]
+        marked = [
+            (*token, "mark")
+            for claim in mine.values()
+            for token in claim.tokens
+            if token in self.model.marks
+        ]
+        assert sorted(renewed.stops) == sorted([*noted, *marked])
         if forgets and mine:
             self.hand_back(worker_id, list(mine))
 
@@ -798,7 +841,9 @@ class StoreMachine(RuleBasedStateMachine):
         assert shown == {run.id: _shown(run) for run in self.model.runs.values()}
         for run_id, row in shown.items():
             before = self.seen_runs.get(run_id, RUN.initial)
-            assert before == row[1] or RUN.allows(before, row[1]), f"{before} to {row[1]}"
+            # Opened and closed again by one mark.
+            marked = before in RUN.closed and row[1] in RUN.closed
+            assert before == row[1] or marked or RUN.allows(before, row[1]), f"{before} to {row[1]}"
         self.seen_runs = {run_id: row[1] for run_id, row in shown.items()}
 
     @invariant()
@@ -815,6 +860,10 @@ class StoreMachine(RuleBasedStateMachine):
         return await fetch(self.connection, _DUMP)
 
 
+async def again(ask: Callable[[], Awaitable[Marked]]) -> None:
+    assert (await ask()).repeated
+
+
 def _shown(run: Run) -> tuple[object, ...]:
     left = sum(task.open for task in run.tasks)
     return run.id, run.state, run.stop, left, left > 0
@@ -823,7 +872,9 @@ def _shown(run: Run) -> tuple[object, ...]:
 def _legal(before: str, after: str) -> bool:
     """A move of the table, or two in one step: a child is granted, a task is opened and ready."""
     granted = (before, after) == (TaskState.WAITING, TaskState.RUNNING)
-    reopened = before in TASK.closed and after == TaskState.READY
+    # … or opened and closed by hand, or skipped because of that.
+    marked = (TaskState.READY, TaskState.SUCCEEDED, TaskState.SKIPPED)
+    reopened = before in TASK.closed and after in marked
     return TASK.allows(before, after) or granted or reopened
 
 
