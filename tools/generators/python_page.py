@@ -20,7 +20,7 @@ MODULES = (
     "mainspring.testing.conformance",
     "mainspring.plugins.shapes",
 )
-_SHAPES = ("Executor", "Operator", "ObjectStore")
+_SHAPES = ("Executor", "Operator", "Notifier", "ObjectStore")
 
 _HEADER = """\
 <!-- Generated from src/mainspring/ by `make gen`; do not edit. -->

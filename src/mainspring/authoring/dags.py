@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NoReturn, ParamSpec, overload
 
 from mainspring.authoring.defaults import TaskDefaults
 from mainspring.authoring.drawing import Drawing, RunParameter
 from mainspring.authoring.options import (
     DESCRIPTION_LENGTH_MAX,
+    checked_choice,
     checked_line,
     checked_name,
     checked_seconds,
@@ -19,8 +20,9 @@ from mainspring.authoring.options import (
 )
 from mainspring.authoring.signatures import annotations_of, signature_of
 from mainspring.domain.durations import Duration
-from mainspring.domain.errors import DefinitionError
+from mainspring.domain.errors import DefinitionError, MainspringError
 from mainspring.domain.names import NAME_LENGTH_MAX, shown
+from mainspring.domain.notices import TOLD_STATES, split_target
 from mainspring.domain.parameters import parameter_spec
 from mainspring.domain.specs import DagSpec, ParameterSpec
 
@@ -28,6 +30,7 @@ P = ParamSpec("P")
 
 TAGS_MAX = 100
 DOC_LENGTH_MAX = 100_000
+TARGET_LENGTH_MAX = 2_000
 
 
 class Dag(Generic[P]):
@@ -86,6 +89,7 @@ def dag(
     doc: str | None = None,
     owner: str = "",
     tags: Sequence[str] = (),
+    notify: Sequence[str] | Mapping[str, Sequence[str]] = (),
     timeout: Duration | None = None,
     defaults: TaskDefaults | None = None,
 ) -> Callable[[Callable[P, Any]], Dag[P]]: ...
@@ -100,6 +104,7 @@ def dag(
     doc: str | None = None,
     owner: str = "",
     tags: Sequence[str] = (),
+    notify: Sequence[str] | Mapping[str, Sequence[str]] = (),
     timeout: Duration | None = None,
     defaults: TaskDefaults | None = None,
 ) -> Dag[P] | Callable[[Callable[P, Any]], Dag[P]]:
@@ -107,7 +112,8 @@ def dag(
 
     `timeout` bounds a whole run; `defaults` are options for each of its tasks. The rest is for
     people, and no part of the graph: `doc` is Markdown, the docstring if it is not given, and
-    `description` its first line.
+    `description` its first line; `notify` names who is told of runs that failed, such as
+    `["webhook:https://…"]`, or of others too: `{"failed": […], "succeeded": ["log"]}`.
     """
 
     def decorate(function: Callable[P, Any]) -> Dag[P]:
@@ -131,6 +137,7 @@ def dag(
             doc=text,
             owner=checked_line(f"{what}: `owner`", owner, NAME_LENGTH_MAX),
             tags=_tags(what, tags),
+            notify=_notify(what, notify),
         )
         return Dag(function, options, _task_defaults(what, defaults))
 
@@ -158,6 +165,31 @@ def _task_defaults(what: str, defaults: object) -> TaskDefaults | None:
         f"{what}: `defaults`: expected `TaskDefaults`, got `{type(defaults).__name__}`",
         hint='write `defaults=TaskDefaults(retries=2, timeout="10m")`',
     )
+
+
+def _notify(what: str, notify: object) -> tuple[str, ...]:
+    """As it is stored: `state notifier:address`. Each notifier is asked about its address."""
+    by_state = notify if isinstance(notify, Mapping) else {"failed": notify}
+    entries: list[str] = []
+    for state, targets in by_state.items():
+        checked_choice(f"{what}: `notify`", state, TOLD_STATES)
+        if isinstance(targets, str) or not isinstance(targets, (list, tuple)):
+            raise DefinitionError(f'{what}: `notify`: expected a list such as ["log"]')
+        for target in targets:
+            line = checked_line(f"{what}: `notify`", target, TARGET_LENGTH_MAX)
+            _check_target(what, line)
+            entries.append(f"{state} {line}")
+    return tuple(entries)
+
+
+def _check_target(what: str, target: str) -> None:
+    from mainspring.plugins import Kind, load_plugin_named
+
+    name, address = split_target(target)
+    try:
+        load_plugin_named(Kind.NOTIFIER, name)(address)
+    except MainspringError as error:
+        raise DefinitionError(f"{what}: `notify`: {error.message}", hint=error.hint) from None
 
 
 def _tags(what: str, tags: Sequence[str]) -> tuple[str, ...]:

@@ -168,6 +168,7 @@ def _print(found: DagRow) -> None:
             [
                 ("owner", safe(spec.owner)),
                 ("tags", safe(", ".join(spec.tags))),
+                ("notify", safe(", ".join(entry.partition(":")[0] for entry in spec.notify))),
                 ("timeout", f"{format_duration(limit)} for a whole run" if limit else None),
                 ("file", safe(found.file)),
                 ("snapshot", safe(found.snapshot[:12])),

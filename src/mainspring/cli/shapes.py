@@ -78,6 +78,8 @@ def dag_whole(dag: DagRow) -> Shape:
         "doc": spec.doc,
         "owner": spec.owner,
         "tags": list(spec.tags),
+        # Without addresses, which may be secrets.
+        "notify": [entry.partition(":")[0] for entry in spec.notify],
         "timeout_seconds": spec.timeout_seconds,
         "version_created_at": dag.created_at,
         "changed_at": dag.changed_at,

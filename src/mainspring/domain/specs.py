@@ -128,6 +128,8 @@ class DagSpec(Spec, frozen=True):
     """Markdown."""
     owner: str = ""
     tags: tuple[str, ...] = ()
+    notify: tuple[str, ...] = ()
+    """Who is told of ends: `state notifier:address`."""
 
     def digest(self) -> bytes:
         """Of the graph alone."""
@@ -144,6 +146,7 @@ class DagSpec(Spec, frozen=True):
             self.owner,
             self.tags,
             {task.name: task.description for task in self.tasks if task.description},
+            self.notify,
         )
 
     def told(self, about: About) -> DagSpec:
@@ -155,6 +158,7 @@ class DagSpec(Spec, frozen=True):
             doc=about.doc,
             owner=about.owner,
             tags=about.tags,
+            notify=about.notify,
             tasks=tuple(
                 task
                 if task.description == texts.get(task.name, "")
@@ -173,6 +177,7 @@ class About(Spec, frozen=True):
     tags: tuple[str, ...] = ()
     tasks: dict[str, str] = {}
     """The descriptions of those tasks that have one, by name."""
+    notify: tuple[str, ...] = ()
 
 
 def parents_of(spec: DagSpec) -> list[list[int]]:

@@ -16,6 +16,7 @@ from mainspring.engine.archive import Archive
 from mainspring.engine.audit import Audit
 from mainspring.engine.deadlines import Deadlines
 from mainspring.engine.duty import Duty, run_duty
+from mainspring.engine.notify import Notify
 from mainspring.engine.read_dags import ReadDags
 from mainspring.engine.reap import Reap
 from mainspring.engine.retain import Retain
@@ -69,8 +70,10 @@ class Engine:
             (Archive(), Line(self._url, name="engine archive")),
             (Retain(self._config.keep), Line(self._url, name="engine retain")),
         ]
+        notify = Line(self._url, name="engine notify")
         tasks = [
             asyncio.create_task(notifier.run()),
+            asyncio.create_task(Notify(notify).run()),
             *(asyncio.create_task(run_duty(duty, line)) for duty, line in duties),
         ]
         keeping = asyncio.create_task(shard.keep())
@@ -88,6 +91,7 @@ class Engine:
             for _, line in duties:
                 await line.close()
             await notify_line.close()
+            await notify.close()
 
 
 async def _first(wanted: asyncio.Task[None], stopping: asyncio.Task[bool]) -> bool:

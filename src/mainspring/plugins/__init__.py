@@ -3,6 +3,7 @@
     group of entry points     name                        what it leads to
     mainspring.executors      `@task(executor="name")`    a class like `Executor`
     mainspring.operators      `mainspring.operators.name` a function like `Operator`
+    mainspring.notifiers      `@dag(notify=["name:…"])`   a class like `Notifier`
     mainspring.object_stores  the scheme of its URLs      a class like `ObjectStore`
 
 Our own are declared in our `pyproject.toml` and come through the same door. Nothing is imported
@@ -16,11 +17,12 @@ names the package and the entry point, and the rest goes on.
 
 from mainspring.plugins.found import Kind, Plugin, find_plugin, find_plugins
 from mainspring.plugins.loading import load_plugin, load_plugin_named
-from mainspring.plugins.shapes import Executor, ObjectStore, Operator
+from mainspring.plugins.shapes import Executor, Notifier, ObjectStore, Operator
 
 __all__ = [
     "Executor",
     "Kind",
+    "Notifier",
     "ObjectStore",
     "Operator",
     "Plugin",

@@ -28,6 +28,7 @@ class Kind(StrEnum):
 
     EXECUTOR = "executor"
     OPERATOR = "operator"
+    NOTIFIER = "notifier"
     OBJECT_STORE = "object_store"
 
     @property

@@ -9,7 +9,12 @@ from typing import Any, assert_never
 from mainspring.domain.errors import PluginError
 from mainspring.domain.names import shown
 from mainspring.plugins.found import Kind, Plugin, find_plugin
-from mainspring.plugins.shapes import executor_problem, object_store_problem, operator_problem
+from mainspring.plugins.shapes import (
+    executor_problem,
+    notifier_problem,
+    object_store_problem,
+    operator_problem,
+)
 
 
 @functools.cache
@@ -59,6 +64,8 @@ def _problem(kind: Kind, loaded: object) -> str:
             return executor_problem(loaded)
         case Kind.OPERATOR:
             return operator_problem(loaded)
+        case Kind.NOTIFIER:
+            return notifier_problem(loaded)
         case Kind.OBJECT_STORE:
             return object_store_problem(loaded)
         case _:

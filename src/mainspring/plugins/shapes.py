@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.names import listed
+from mainspring.domain.notices import Notice
 
 
 class Executor(Protocol):
@@ -51,6 +52,24 @@ class Operator(Protocol):
         """
 
 
+class Notifier(Protocol):
+    """Who is told when a run has ended: `@dag(notify=["name:address"])`.
+
+    Made anew for each notice, in a process of its own beside the engine, where many work at once in
+    threads. What raises, or takes longer than 30 s, is told again later; so is what nobody knows
+    about, because the engine died. So the same notice may come twice, with the same `notice.key`.
+    `mainspring.testing.conformance: check_notifier` tries it.
+    """
+
+    def __init__(self, address: str) -> None:
+        """`address` is what stands behind the colon, perhaps nothing. Raises `InputError` if it
+        makes no sense; that is also asked when the dag is read, where nothing may be reached.
+        """
+
+    def notify(self, notice: Notice) -> None:
+        """Tell it, and return when it was heard."""
+
+
 class ObjectStore(Protocol):
     """Where bytes go that are too many for the database: the name is the scheme of its URLs.
 
@@ -91,6 +110,13 @@ def operator_problem(loaded: object) -> str:
     if not callable(loaded) or isinstance(loaded, type):
         return f"is `{_described(loaded)}`, expected a function"
     return ""
+
+
+def notifier_problem(loaded: object) -> str:
+    """Why this cannot be a notifier, or nothing; completes the sentence "it …"."""
+    if not isinstance(loaded, type):
+        return f"is `{type(loaded).__name__}`, expected a class"
+    return "" if callable(getattr(loaded, "notify", None)) else "has no method `notify`"
 
 
 def object_store_problem(loaded: object) -> str:

@@ -192,10 +192,11 @@ async def set_file_problems(
     )
 
 
-def _told(spec: DagSpec) -> tuple[str, str, str, list[str], str]:
+def _told(spec: DagSpec) -> tuple[str, str, str, list[str], str, list[str]]:
     about = spec.about()
     tasks = msgspec.json.encode(about.tasks).decode()
-    return about.description, about.doc, about.owner, list(about.tags), tasks
+    words = (about.description, about.doc, about.owner)
+    return *words, list(about.tags), tasks, list(about.notify)
 
 
 def _about(row: asyncpg.Record) -> About:
@@ -205,6 +206,7 @@ def _about(row: asyncpg.Record) -> About:
         row["owner"],
         tuple(row["tags"]),
         msgspec.json.decode(row["task_descriptions"]),
+        tuple(row["notify"]),
     )
 
 

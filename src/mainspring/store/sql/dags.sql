@@ -74,13 +74,14 @@ returning snapshot_id;
 -- name: lock_dag
 -- Makes the dag if it is new, and locks it: versions of one dag are numbered one at a time.
 -- $1 tenant  $2 name  $3 file  $4 description  $5 doc  $6 owner  $7 tags  $8 of tasks, by name
+-- $9 who is told of ends
 insert into mainspring.dag
-  (tenant_id, name, file, description, doc, owner, tags, task_descriptions)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
+  (tenant_id, name, file, description, doc, owner, tags, task_descriptions, notify)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 on conflict (tenant_id, name) do update
 set file = excluded.file, description = excluded.description, doc = excluded.doc,
   owner = excluded.owner, tags = excluded.tags, task_descriptions = excluded.task_descriptions,
-  gone_at = null
+  notify = excluded.notify, gone_at = null
 returning id, version_id, snapshot_id, source, rolled_back_at;
 
 -- name: find_version
@@ -189,7 +190,8 @@ where (mainspring.file_problem.line, mainspring.file_problem.message)
 -- $1 tenant  $2 name
 select d.id, d.name, d.file, d.version_id, v.number as version, d.snapshot_id, s.digest as snapshot,
   v.spec, v.created_at, d.changed_at, d.gone_at, d.rolled_back_at,
-  d.description, d.doc, d.owner, d.tags, d.task_descriptions::text as task_descriptions
+  d.description, d.doc, d.owner, d.tags, d.task_descriptions::text as task_descriptions,
+  d.notify
 from mainspring.dag d
 join mainspring.version v on v.id = d.version_id
 join mainspring.snapshot s on s.id = d.snapshot_id

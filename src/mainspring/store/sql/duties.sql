@@ -168,3 +168,18 @@ mended as (
 insert into mainspring.ready (lane, priority, position, task_id, term)
 select lane, priority, position, id, term from mended
 returning lane;
+
+-- name: take_notices
+-- Those that are due. What is taken is due again after a rest that doubles, whoever took it.
+-- $1 limit
+update mainspring.notice n
+set attempts = n.attempts + 1,
+  due_at = clock_timestamp() + least(10 * 2 ^ n.attempts, 3600) * interval '1 second'
+where n.id = any (array(
+  select id from mainspring.notice where due_at <= clock_timestamp()
+  order by due_at limit $1 for update skip locked))
+returning n.id, n.target, n.attempts, n.content::text as content;
+
+-- name: forget_notices
+-- Told, or given up.  $1 ids
+delete from mainspring.notice where id = any ($1::bigint[]);

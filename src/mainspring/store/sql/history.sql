@@ -5,7 +5,7 @@
 -- but a rerun touches a closed run, and that locks it first, so a locked one is left for later.
 -- One that was reopened since this statement began, and is not locked any more, is told by its own
 -- rows: a run of many tasks by `finished_at`, a run of one by its task, which then stays; and a run
--- goes only if its tasks went.
+-- goes only if its tasks went. Whoever the dag names is to be told of the end: see `engine/notify.py`.
 -- $1 above this id  $2 look at so many runs  $3 closed before
 with slice as materialized (
   select r.id, v.tasks, r.created_at,
@@ -53,7 +53,20 @@ kept_runs as (
       else 'succeeded' end)::mainspring.run_state),
     case when r.open_tasks is null then f.stop else r.stop end, f.tasks, f.failed, r.created_by,
     r.rerun_of, r.parameters
-  from runs r join facts f on f.run_id = r.id)
+  from runs r join facts f on f.run_id = r.id
+  returning id, dag_id, state, tasks, failed_tasks, due_at, started_at, finished_at),
+noticed as (
+  -- The first condition is asked once, so that where no dag names anybody this costs nothing.
+  insert into mainspring.notice (target, content)
+  select substring(n.entry from position(' ' in n.entry) + 1),
+    jsonb_build_object('run_id', k.id, 'dag', d.name, 'state', k.state, 'tasks', k.tasks,
+      'failed_tasks', k.failed_tasks, 'due_at', k.due_at, 'started_at', k.started_at,
+      'finished_at', k.finished_at)
+  from kept_runs k
+  join mainspring.dag d on d.id = k.dag_id
+  cross join lateral unnest(d.notify) as n (entry)
+  where exists (select 1 from mainspring.dag where notify <> '{}')
+    and split_part(n.entry, ' ', 1) = k.state::text)
 select (select max(id) from slice) as last, (select count(*) from slice)::int as seen,
   (select count(*) from facts)::int as moved,
   (select min(id) from slice where id not in (select run_id from facts)) as first_left,
