@@ -19,6 +19,7 @@ from mainspring.engine.audit import Audit
 from mainspring.store.connection import Connection, Line, connect, fetch
 from mainspring.store.history import archive_runs
 from mainspring.store.migrate import check_schema
+from mainspring.store.pauses import pause_dag, pause_queue, shift_slice
 from mainspring.store.reading import read_clock
 from mainspring.store.runs import stop_runs
 from mainspring.store.wakeups import Notifier
@@ -191,6 +192,45 @@ async def _is_marked_once(connection: Connection, run_id: int | None) -> None:
     assert await connection.fetchval("select count(*) from mainspring.remark") == 1
 
 
+async def _a_waiting_run(connection: Connection) -> int:
+    return await start_dag(connection, _PAIR)
+
+
+async def _a_paused_dag(connection: Connection) -> int:
+    run_id = await start_dag(connection, _PAIR)
+    paused = await pause_dag(connection, _PAIR.name)
+    await shift_slice(connection, paused.id, 0)
+    return run_id
+
+
+async def _a_paused_queue(connection: Connection) -> int:
+    await pause_queue(connection, "default")
+    return await start_dag(connection, _PAIR)
+
+
+async def _is_aside(connection: Connection, run_id: int | None) -> None:
+    rows = await fetch(connection, "select distinct priority from mainspring.task")
+    assert [row["priority"] for row in rows] == [-6]
+    await _waits(connection, run_id)
+
+
+async def _waits(connection: Connection, run_id: int | None) -> None:
+    assert run_id is not None
+    assert await task_states(connection, run_id) == {"t0": "ready", "t1": "waiting"}
+    assert not await (await BareWorker.join(connection, _PAIR)).claim()
+
+
+async def _goes_on(connection: Connection, run_id: int | None) -> None:
+    [claimed] = await (await BareWorker.join(connection, _PAIR)).claim()
+    assert claimed.run_id == run_id
+
+
+async def _is_urgent(connection: Connection, run_id: int | None) -> None:
+    rows = await fetch(connection, "select distinct priority from mainspring.task")
+    assert [row["priority"] for row in rows] == [9]
+    await _goes_on(connection, run_id)
+
+
 COMMANDS = {
     "trigger": Command(
         ("dag", "trigger", "sample", "--key", "once"), _a_dag, _one_run_of_the_key, 2
@@ -212,6 +252,11 @@ COMMANDS = {
     "discard": Command(
         ("dlq", "discard", "--all", "--yes"), _failed_runs_of_two_errors, _no_letter_is_left, 1
     ),
+    "pause a dag": Command(("dag", "pause", "sample"), _a_waiting_run, _is_aside, 3),
+    "resume a dag": Command(("dag", "resume", "sample"), _a_paused_dag, _goes_on, 3),
+    "pause a queue": Command(("queue", "pause", "default"), _a_waiting_run, _waits, 1),
+    "resume a queue": Command(("queue", "resume", "default"), _a_paused_queue, _goes_on, 1),
+    "priority": Command(("run", "priority", "{run}", "9"), _a_waiting_run, _is_urgent, 3),
     "prune": Command(("prune", "--keep", "30d"), _old_history, _only_the_open_run_is_left, 3),
 }
 

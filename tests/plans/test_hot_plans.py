@@ -15,8 +15,9 @@ from mainspring.store.attempts import Claimed, claim_attempts, complete_attempts
 from mainspring.store.connection import Connection
 from mainspring.store.dags import register_dag
 from mainspring.store.ids import Ids
+from mainspring.store.pauses import pause_dag, shift_slice
 from mainspring.store.runs import NewRun, create_runs
-from tests.plans.conftest import DIAMOND
+from tests.plans.conftest import DIAMOND, ONE
 from tests.plans.plan import Node, Plan, explain, explain_call
 from tests.support.factory import DEFAULT_LANE, NOW_US, BareWorker, start_dag
 
@@ -48,17 +49,68 @@ async def test_a_claim_reads_its_lane_in_order_and_only_what_it_takes(
     )
     assert_bounded(plan)
     assert plan.scanned("ready") == {"Index Scan", "Tid Scan"}, plan.text
-    assert plan.indexes() == {
+    versions = {index for index in plan.indexes() if index.startswith("version_dag_id_")}
+    assert plan.indexes() - versions == {
         "ready_order",
         "claim_pkey",
         "task_pkey",
         "run_pkey",
         "epoch_pkey",
         "lease_pkey",
+        "dag_paused",
+        "queue_pkey",
     }, plan.text
     assert "Sort" not in plan.kinds(), plan.text
     assert [read.handled for read in reads_of(plan, "ready_order")] == [100]
     assert [read.handled for read in reads_of(plan, "epoch_pkey")] == [1], "once, not for each task"
+    # Who pauses nothing pays for one look: no version, and no task before it is taken.
+    assert not any(read.loops for index in versions for read in reads_of(plan, index)), plan.text
+    assert sum(read.loops for read in reads_of(plan, "task_pkey")) == 200, plan.text
+
+
+async def test_a_claim_looks_at_the_versions_of_its_tasks_only_while_a_dag_is_paused(
+    connection: Connection,
+) -> None:
+    worker = await BareWorker.join(connection, DIAMOND)
+    await pause_dag(connection, "dag7")
+    plan = await explain_call(
+        connection, "claim_attempts", claim_attempts, uuid4(), worker.id, DEFAULT_LANE, 100
+    )
+    assert_bounded(plan)
+    assert [read.handled for read in reads_of(plan, "ready_order")] == [100]
+    assert sum(read.loops for read in reads_of(plan, "task_pkey")) == 300, plan.text
+
+
+async def test_a_claim_does_not_read_what_stands_aside(connection: Connection) -> None:
+    worker = await BareWorker.join(connection, DIAMOND)
+    paused = await pause_dag(connection, ONE.name)
+    after: int | None = 0
+    while after is not None:
+        after = (await shift_slice(connection, paused.id, after)).last
+    aside = await connection.fetchval("select count(*) from mainspring.ready where priority < 0")
+    ready = await connection.fetchval("select count(*) from mainspring.ready where priority >= 0")
+    assert aside > 0
+    plan = await explain_call(
+        connection, "claim_attempts", claim_attempts, uuid4(), worker.id, DEFAULT_LANE, 10_000
+    )
+    assert_bounded(plan)
+    assert [read.handled for read in reads_of(plan, "ready_order")] == [ready]
+
+
+async def test_moving_tasks_aside_reads_the_open_runs_of_their_dag(connection: Connection) -> None:
+    paused = await pause_dag(connection, DIAMOND.name)
+    plan = await explain(connection, "lock_astray", 1, paused.id, 0, True, 50, 10_000, run=True)
+    assert_bounded(plan)
+    assert plan.indexes() == {"run_list", "version_pkey", "task_pkey"}, plan.text
+    assert [read.handled for read in reads_of(plan, "run_list")] == [50]
+    assert sum(read.handled for read in reads_of(plan, "task_pkey")) == 200
+    run_id = await connection.fetchval("select max(id) from mainspring.run")
+    plan = await explain(connection, "shift_tasks", [run_id, run_id + 1], run=True)
+    assert_bounded(plan)
+    assert plan.indexes() == {"task_pkey", "ready_order"}, plan.text
+    plan = await explain(connection, "change_priority", [run_id, run_id + 1], 7, run=True)
+    assert_bounded(plan)
+    assert plan.indexes() == {"task_pkey", "ready_order"}, plan.text
 
 
 async def test_a_completion_finds_everything_by_key(connection: Connection) -> None:
@@ -77,7 +129,8 @@ async def test_a_completion_finds_everything_by_key(connection: Connection) -> N
     )
     assert_bounded(plan)
     # Not `claim_worker`: it is full of the worker's claims that are gone.
-    assert plan.indexes() == {
+    versions = {index for index in plan.indexes() if index.startswith("version_dag_id_")}
+    assert plan.indexes() - versions == {
         "lease_pkey",
         "claim_pkey",
         "run_pkey",
@@ -87,6 +140,8 @@ async def test_a_completion_finds_everything_by_key(connection: Connection) -> N
         "epoch_pkey",
         "version_pkey",
         "node_pkey",
+        "queue_pkey",
+        "dag_paused",
     }, plan.text
     # The last two are for what failed, and nothing did.
     assert not any(read.loops for read in reads_of(plan, "version_pkey", "node_pkey")), plan.text

@@ -10,16 +10,19 @@ import click
 from mainspring.cli.dag_test import test
 from mainspring.cli.dag_versions import diff, rollback, versions
 from mainspring.cli.options import home_option, json_option
+from mainspring.cli.pause import pause_dag, resume_dag
 from mainspring.cli.trigger import trigger
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from mainspring.client import Client
     from mainspring.store.dags import DagRow
 
 
 @click.group()
 def dag() -> None:
-    """List, show, trigger, test, compare and roll back dags."""
+    """List, show, trigger, test, compare, roll back and pause dags."""
 
 
 dag.add_command(trigger)
@@ -27,6 +30,8 @@ dag.add_command(test)
 dag.add_command(versions)
 dag.add_command(diff)
 dag.add_command(rollback)
+dag.add_command(pause_dag)
+dag.add_command(resume_dag)
 
 
 @dag.command("list")
@@ -106,6 +111,8 @@ async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_jso
                 name.append("  gone", style="yellow")
             elif line.rolled_back_at is not None:
                 name.append("  rolled back", style="yellow")
+            if line.pause is not None:
+                name.append("  paused", style="yellow")
             lines.add_row(
                 name,
                 str(line.version),
@@ -139,21 +146,22 @@ async def _show(client: Client, name: str, as_json: bool) -> None:
     from mainspring.cli import shapes
     from mainspring.cli.given import given_dag
     from mainspring.cli.output import print_json
+    from mainspring.store.reading import read_clock
 
     found = await given_dag(client, name)
     if as_json:
         print_json(shapes.dag_whole(found))
     else:
-        _print(found)
+        _print(found, await client.ask(read_clock))
 
 
-def _print(found: DagRow) -> None:
+def _print(found: DagRow, now: datetime) -> None:
     from rich.markdown import Markdown
     from rich.text import Text
 
     from mainspring.cli.output import FAINT, console, heading, indented, pairs, table
     from mainspring.cli.spec_words import default_words, type_words
-    from mainspring.cli.words import clock, counted, safe, safe_lines
+    from mainspring.cli.words import clock, counted, pause_words, safe, safe_lines
     from mainspring.domain.durations import format_duration
 
     spec = found.spec
@@ -175,6 +183,7 @@ def _print(found: DagRow) -> None:
                 ("changed", clock(found.changed_at)),
                 ("rolled back", clock(found.rolled_back_at) if found.rolled_back_at else None),
                 ("gone", f"since {clock(found.gone_at)}" if found.gone_at else None),
+                ("paused", pause_words(found.pause, now) if found.pause else None),
             ]
         )
     )

@@ -309,7 +309,8 @@ def _ready(
 ) -> str:
     """Ready tasks lack a worker or a free slot; the sentence says which, and how to get it."""
     lane = Lane.of(task.lane)
-    queue = situation.queues.get(lane.queue_id, spec.queue)
+    known = situation.queues.get(lane.queue_id)
+    queue = known.name if known else spec.queue
     again = ""
     if last is not None and task.term > 1:
         again = (

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from mainspring.cli.options import home_option, json_option
+from mainspring.cli.pause import pause_queue, resume_queue
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from mainspring.client import Client
+    from mainspring.store.reading import LaneLine
 
 
 @click.group()
 def queue() -> None:
-    """See what waits in queues."""
+    """See what waits in queues, and pause them."""
+
+
+queue.add_command(pause_queue)
+queue.add_command(resume_queue)
 
 
 @queue.command("list")
@@ -28,39 +37,98 @@ def list_queues(as_json: bool, home: Path | None) -> None:
     with_client(home, _list, as_json)
 
 
-async def _list(client: Client, as_json: bool) -> None:
-    from rich.text import Text
+@queue.command()
+@click.argument("name")
+@json_option
+@home_option
+def show(name: str, as_json: bool, home: Path | None) -> None:
+    """One queue: whether it is paused, what waits and runs, and who serves it."""
+    from mainspring.cli.session import with_client
 
+    with_client(home, _show, name, as_json)
+
+
+async def _list(client: Client, as_json: bool) -> None:
     from mainspring.cli import shapes
-    from mainspring.cli.output import console, faint, print_json, table
-    from mainspring.cli.words import number, roughly, safe
+    from mainspring.cli.output import console, faint, print_json
+    from mainspring.cli.words import pause_words, safe
     from mainspring.store import reading
 
     lanes = await client.ask(reading.list_lanes)
     if as_json:
         print_json([shapes.lane_line(lane) for lane in lanes])
         return
-    out = console()
-    if not lanes:
+    out, now = console(), await client.ask(reading.read_clock)
+    if lanes:
+        out.print(_table(lanes))
+    else:
         out.print("Nothing waits, nothing runs, and no worker serves a queue.")
+    queues = await client.ask(reading.read_queues)
+    for paused in queues.values():
+        if paused.pause is not None:
+            out.print(faint(f"{safe(paused.name)} was paused {pause_words(paused.pause, now)}"))
+
+
+async def _show(client: Client, name: str, as_json: bool) -> None:
+    from rich.text import Text
+
+    from mainspring.cli import shapes
+    from mainspring.cli.given import given_queue
+    from mainspring.cli.output import console, indented, pairs, print_json
+    from mainspring.cli.words import pause_words, safe
+    from mainspring.store import reading
+
+    found = await given_queue(client, name)
+    lanes = [lane for lane in await client.ask(reading.list_lanes) if lane.queue == name]
+    workers = [each for each in await client.ask(reading.list_workers) if name in each.queues]
+    if as_json:
+        print_json(
+            {
+                "name": name,
+                "pause": found.pause,
+                "kinds": [shapes.lane_line(lane) for lane in lanes],
+                "workers": [worker.name for worker in workers],
+            }
+        )
         return
-    lines = table(
-        "queue",
-        "kind",
-        "ready",
-        "oldest",
-        "running",
-        "workers",
-        right=["ready", "oldest", "running", "workers"],
+    out, now = console(), await client.ask(reading.read_clock)
+    out.print(Text(safe(name), style="bold"))
+    out.print(
+        pairs(
+            [
+                ("paused", pause_words(found.pause, now) if found.pause else None),
+                ("workers", safe(", ".join(each.name for each in workers)) or "none"),
+            ]
+        )
     )
+    if lanes:
+        out.print()
+        out.print(indented(_table(lanes)))
+
+
+def _table(lanes: Sequence[LaneLine]) -> Table:
+    from rich.text import Text
+
+    from mainspring.cli.output import faint, table
+    from mainspring.cli.words import number, roughly, safe
+    from mainspring.store.reading import COUNT_MAX
+
+    # What waits for a paused dag has a column only where there is some.
+    aside = ["aside"] if any(lane.aside for lane in lanes) else []
+    numbers = ["ready", "oldest", *aside, "running", "workers"]
+    lines = table("queue", "kind", *numbers, right=numbers)
     for lane in lanes:
         unserved = lane.ready > 0 and lane.workers == 0
+        name = Text(safe(lane.queue))
+        if lane.pause is not None:
+            name.append("  paused", style="yellow")
         lines.add_row(
-            safe(lane.queue),
+            name,
             lane.kind,
-            number(lane.ready, at_most=reading.COUNT_MAX) if lane.ready else faint("0"),
+            number(lane.ready, at_most=COUNT_MAX) if lane.ready else faint("0"),
             "" if lane.oldest_seconds is None else roughly(lane.oldest_seconds),
+            *([number(lane.aside, at_most=COUNT_MAX)] if aside else []),
             number(lane.running) if lane.running else faint("0"),
             Text("none", style="bold red") if unserved else str(lane.workers),
         )
-    out.print(lines)
+    return lines

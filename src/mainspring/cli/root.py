@@ -22,12 +22,12 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
         "worker": _Entry("worker:worker", "Run a worker, or list those that live."),
     },
     "Look and act": {
-        "dag": _Entry("dag:dag", "List, show, trigger, test, compare and roll back dags."),
+        "dag": _Entry("dag:dag", "List, show, trigger, test, compare, roll back and pause dags."),
         "run": _Entry(
             "run:run",
             "List, show, watch, explain, compare, cancel, mend and rerun runs; read logs.",
         ),
-        "queue": _Entry("queue:queue", "See what waits in queues."),
+        "queue": _Entry("queue:queue", "See what waits in queues, and pause them."),
         "dlq": _Entry("dlq:dlq", "Look at dead letters by error; retry or discard them."),
     },
     "Take care": {

@@ -11,6 +11,7 @@ from mainspring.cli.compare import compare
 from mainspring.cli.logs import logs
 from mainspring.cli.mark import mark
 from mainspring.cli.options import home_option, json_option
+from mainspring.cli.priority import priority
 from mainspring.cli.rerun import rerun
 from mainspring.cli.run_show import show
 from mainspring.cli.watch import watch
@@ -29,7 +30,7 @@ def run() -> None:
     """
 
 
-for command in (show, watch, logs, why, compare, rerun, mark):
+for command in (show, watch, logs, why, compare, rerun, mark, priority):
     run.add_command(command)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mainspring.domain.specs import DagSpec
     from mainspring.domain.states import TaskState
     from mainspring.store.dead_letters import Remark
+    from mainspring.store.pauses import Pause
     from mainspring.store.reading import AttemptLine, RunLine, TaskLine
 
 _ATTEMPTS_SHOWN = 30
@@ -63,6 +64,7 @@ async def whole_run(client: Client, run: RunLine) -> dict[str, Any]:
         _by_task(attempts),
         await client.ask(reading.list_problems, run),
         await client.ask(dead_letters.list_remarks, run),
+        (await client.ask(reading.read_dag_standing, run.dag)).pause,
     )
 
 
@@ -78,6 +80,8 @@ class _Picture(NamedTuple):
     problems: Sequence[AttemptLine]
     remarks: Mapping[int, Sequence[Remark]]
     """By task id."""
+    pause: Pause | None
+    """Of its dag."""
 
     @property
     def large(self) -> bool:
@@ -109,6 +113,7 @@ async def _read(client: Client, run: RunLine) -> _Picture:
         attempts=_by_task(await client.ask(reading.list_attempts, run)),
         problems=await client.ask(reading.list_problems, run),
         remarks=await client.ask(dead_letters.list_remarks, run),
+        pause=(await client.ask(reading.read_dag_standing, run.dag)).pause,
     )
 
 
@@ -139,7 +144,7 @@ def _print_header(picture: _Picture) -> None:
     from rich.text import Text
 
     from mainspring.cli.output import FAINT, console, pairs, state_text
-    from mainspring.cli.words import lasted, moment_words, safe, value_words
+    from mainspring.cli.words import lasted, moment_words, pause_words, safe, value_words
     from mainspring.domain.states import RUN
 
     run, out = picture.run, console()
@@ -168,6 +173,12 @@ def _print_header(picture: _Picture) -> None:
                 ("started", moment_words(run.started_at, now) if run.started_at else None),
                 ("took", lasted(run.started_at, run.finished_at, now)),
                 ("stop", stops.get(run.stop or "")),
+                (
+                    "paused",
+                    f"its dag, {pause_words(picture.pause, now)}"
+                    if picture.pause and not run.closed
+                    else None,
+                ),
                 ("parameters", "\n".join(given)),
                 ("error", _error_text(picture)),
             ]

@@ -28,6 +28,7 @@ from mainspring.store.reading import (
 )
 
 if TYPE_CHECKING:
+    from mainspring.store.pauses import Pause, Paused
     from mainspring.store.versions import RolledBack, VersionLine
 
 Shape = dict[str, Any]
@@ -54,6 +55,7 @@ def dag_line(dag: DagLine) -> Shape:
         "changed_at": dag.changed_at,
         "rolled_back_at": dag.rolled_back_at,
         "gone_at": dag.gone_at,
+        "pause": dag.pause,
         "last_run": last,
     }
 
@@ -85,6 +87,7 @@ def dag_whole(dag: DagRow) -> Shape:
         "changed_at": dag.changed_at,
         "rolled_back_at": dag.rolled_back_at,
         "gone_at": dag.gone_at,
+        "pause": dag.pause,
         "parameters": [
             {"name": p.name, "schema": p.schema, "required": p.required, "default": p.default}
             for p in spec.parameters
@@ -149,11 +152,13 @@ def run_whole(
     attempts: Mapping[int, Sequence[AttemptLine]],
     problems: Sequence[AttemptLine],
     remarks: Mapping[int, Sequence[Remark]],
+    pause: Pause | None,
 ) -> Shape:
     first = problems[0] if problems else None
     parents = parents_of(spec)
     return {
         **run_line(run),
+        "dag_pause": pause,
         "parameters": msgspec.Raw(parameters),
         "error": first and first.error and error(first.error),
         "failed_task": first and spec.tasks[first.task_id - run.id].name,
@@ -290,6 +295,17 @@ def lane_line(lane: LaneLine) -> Shape:
         "oldest_seconds": lane.oldest_seconds,
         "running": lane.running,
         "workers": lane.workers,
+        "aside": lane.aside,
+        "pause": lane.pause,
+    }
+
+
+def paused(name: str, done: Paused) -> Shape:
+    """What a pause or resume came to; `changed` tells whether it was so before."""
+    return {
+        "name": name,
+        "pause": done.now,
+        "changed": (done.before is None) != (done.now is None),
     }
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mainspring.domain.durations import format_duration
+
+if TYPE_CHECKING:
+    from mainspring.store.pauses import Pause
 
 _UNITS = ((86400, "d", 2 * 86400), (3600, "h", 3600), (60, "min", 60), (1, "s", 1))
 """Seconds in a unit, its name, and from how many seconds on it is used."""
@@ -109,6 +112,13 @@ def value_words(value: Any, length: int = 80) -> str:
 def error_words(kind: str, message: str, length: int = 200) -> str:
     """`ConnectionError: refused`."""
     return shortened(f"{kind}: {message}" if message else kind, length)
+
+
+def pause_words(pause: Pause, now: datetime) -> str:
+    """`5 min ago by ada: the disk is full`."""
+    by = f" by {safe(pause.by)}" if pause.by else ""
+    note = f": {shortened(pause.note, 200)}" if pause.note else ""
+    return f"{ago(pause.at, now)}{by}{note}"
 
 
 def parse_moment(text: str) -> datetime | None:

@@ -14,12 +14,24 @@ from mainspring.client.enqueuing import Enqueuer
 from mainspring.client.link import Address, Link
 from mainspring.client.subjects import Subject
 from mainspring.domain.errors import InputError
+from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN
+from mainspring.domain.notes import checked_note
 from mainspring.domain.reruns import Standing, named_tasks, undone_tasks
 from mainspring.domain.states import TaskState
 from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow, read_dag
 from mainspring.store.dead_letters import Letter
 from mainspring.store.marks import Mark, Marked, mark_task
+from mainspring.store.pauses import (
+    Paused,
+    change_priority,
+    lanes_of,
+    pause_dag,
+    pause_queue,
+    resume_dag,
+    resume_queue,
+    shift_slice,
+)
 from mainspring.store.reading import RunLine, read_run, read_run_parameters
 from mainspring.store.runs import Deed, read_standing, reopen_run, stop_runs
 from mainspring.store.wakeups import notify_ready, notify_stop
@@ -46,6 +58,7 @@ class Client:
     ) -> None:
         self._link = Link(Address(url), name=name, patience_seconds=patience_seconds)
         self.enqueuer = Enqueuer(self._link, created_by=created_by)
+        self._created_by = created_by
 
     async def __aenter__(self) -> Self:
         try:
@@ -219,6 +232,62 @@ class Client:
             await self.ask(notify_stop)
         await self.ask(notify_ready, marked.lanes)
         return marked
+
+    async def pause_dag(
+        self, name: str, *, note: str | None = None, by: str | None = None
+    ) -> Paused:
+        """Hold a dag: once this was answered, none of its tasks is handed to a worker.
+
+        What runs goes on. Runs can be made and wait. Pausing a paused dag changes its note, if one
+        is given, and nothing else.
+        """
+        note = checked_note(note)
+        paused = await self.ask(pause_dag, name, by=by or self._created_by, note=note)
+        await self._shift(paused.id)
+        return paused
+
+    async def resume_dag(self, name: str) -> Paused:
+        """End a dag's pause: what waits goes on, in the order that it had."""
+        resumed = await self.ask(resume_dag, name)
+        await self._shift(resumed.id)
+        return resumed
+
+    async def pause_queue(
+        self, name: str, *, note: str | None = None, by: str | None = None
+    ) -> Paused:
+        """Hold a queue: once this was answered, nothing of it is handed to a worker."""
+        note = checked_note(note)
+        return await self.ask(pause_queue, name, by=by or self._created_by, note=note)
+
+    async def resume_queue(self, name: str) -> Paused:
+        """End a queue's pause."""
+        resumed = await self.ask(resume_queue, name)
+        await self.ask(notify_ready, lanes_of(resumed.id))
+        return resumed
+
+    async def set_priority(self, run_id: int, priority: int) -> int:
+        """Change the priority of all tasks of a run that no worker has; says how many there were.
+
+        From 0 to 9, higher sooner. Among tasks of one priority their order stays as it was.
+        """
+        if type(priority) is not int or not PRIORITY_MIN <= priority <= PRIORITY_MAX:
+            raise InputError(
+                f"`priority` must be a whole number from {PRIORITY_MIN} to {PRIORITY_MAX},"
+                f" not {priority!r}"
+            )
+        await self.ask(read_run, run_id)
+        tasks, lanes = await self.ask(change_priority, run_id, priority)
+        if lanes:
+            await self.ask(notify_ready, lanes)
+        return tasks
+
+    async def _shift(self, dag_id: int) -> None:
+        """Its tasks go aside, or come back, some runs at a time."""
+        done = await self.ask(shift_slice, dag_id, 0)
+        while done.last is not None:
+            if done.lanes:
+                await self.ask(notify_ready, done.lanes)
+            done = await self.ask(shift_slice, dag_id, done.last)
 
     async def dag(self, name: str) -> DagRow:
         """A dag as a trigger uses it now."""

@@ -19,6 +19,7 @@ from mainspring.client.connections import carry_out_sync, check_transaction, syn
 from mainspring.client.creation import creating_beside
 from mainspring.client.subjects import Subject
 from mainspring.domain.errors import UnavailableError
+from mainspring.store.pauses import Paused
 from mainspring.store.reading import RunLine
 
 _T = TypeVar("_T")
@@ -155,6 +156,31 @@ class SyncClient:
         """As `Client.rerun_latest`."""
         room = self._entered()
         return room.call(room.client.rerun_latest(run_id, key=key, created_by=created_by))
+
+    def pause_dag(self, name: str, *, note: str | None = None, by: str | None = None) -> Paused:
+        """As `Client.pause_dag`."""
+        room = self._entered()
+        return room.call(room.client.pause_dag(name, note=note, by=by))
+
+    def resume_dag(self, name: str) -> Paused:
+        """As `Client.resume_dag`."""
+        room = self._entered()
+        return room.call(room.client.resume_dag(name))
+
+    def pause_queue(self, name: str, *, note: str | None = None, by: str | None = None) -> Paused:
+        """As `Client.pause_queue`."""
+        room = self._entered()
+        return room.call(room.client.pause_queue(name, note=note, by=by))
+
+    def resume_queue(self, name: str) -> Paused:
+        """As `Client.resume_queue`."""
+        room = self._entered()
+        return room.call(room.client.resume_queue(name))
+
+    def set_priority(self, run_id: int, priority: int) -> int:
+        """As `Client.set_priority`."""
+        room = self._entered()
+        return room.call(room.client.set_priority(run_id, priority))
 
     def database_url(self) -> str:
         """Where the database is, for connections of the application's own."""

@@ -21,6 +21,7 @@ from mainspring.engine.read_dags import ReadDags
 from mainspring.engine.reap import Reap
 from mainspring.engine.retain import Retain
 from mainspring.engine.shard import ShardLease
+from mainspring.engine.shift import Shift
 from mainspring.engine.wake import Wake
 from mainspring.store.connection import Line
 from mainspring.store.duties import raise_epoch
@@ -67,6 +68,7 @@ class Engine:
             (Deadlines(notifier), Line(self._url, name="engine deadlines")),
             (Reap(notifier, connection_losses=lambda: reap_line.broken), reap_line),
             (Audit(notifier), Line(self._url, name="engine audit")),
+            (Shift(notifier), Line(self._url, name="engine shift")),
             (Archive(), Line(self._url, name="engine archive")),
             (Retain(self._config.keep), Line(self._url, name="engine retain")),
         ]

@@ -11,7 +11,7 @@ import asyncpg
 import msgspec
 
 from mainspring.domain.dead_letters import likeness
-from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN, SlotKind
+from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN, Lane, SlotKind
 from mainspring.domain.outcomes import Decision
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.statements import statement
@@ -144,7 +144,15 @@ async def claim_attempts(
     """
     try:
         rows = await fetch(
-            connection, _CLAIM, claim_id, worker_id, lane, limit, _URGENT_FIRST, floors[::-1]
+            connection,
+            _CLAIM,
+            claim_id,
+            worker_id,
+            lane,
+            limit,
+            _URGENT_FIRST,
+            floors[::-1],
+            Lane.of(lane).queue_id,
         )
     except asyncpg.ForeignKeyViolationError as error:
         raise Reaped from error

@@ -12,6 +12,7 @@ from mainspring.domain.errors import NotFoundError
 from mainspring.domain.lanes import Lane
 from mainspring.domain.specs import About, DagSpec, parents_of
 from mainspring.store.connection import Connection, fetch
+from mainspring.store.pauses import Pause, pause_of
 from mainspring.store.runs import DEFAULT_TENANT
 from mainspring.store.statements import statement
 
@@ -40,6 +41,7 @@ class DagRow(msgspec.Struct, frozen=True):
     gone_at: datetime | None = None
     """Since when no file defines it; no run of it can be made."""
     rolled_back_at: datetime | None = None
+    pause: Pause | None = None
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -162,6 +164,7 @@ async def read_dag(connection: Connection, name: str, *, tenant_id: int = DEFAUL
         row["changed_at"],
         row["gone_at"],
         row["rolled_back_at"],
+        pause_of(row),
     )
 
 

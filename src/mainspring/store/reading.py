@@ -19,6 +19,7 @@ from mainspring.domain.specs import DagSpec
 from mainspring.domain.states import RUN, AttemptState, RunState, TaskState
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import read_versions
+from mainspring.store.pauses import Pause, pause_of
 from mainspring.store.runs import DEFAULT_TENANT
 from mainspring.store.statements import statement
 
@@ -52,6 +53,7 @@ class DagLine(msgspec.Struct, frozen=True):
     last_run_created_at: datetime | None
     gone_at: datetime | None = None
     rolled_back_at: datetime | None = None
+    pause: Pause | None = None
 
 
 class FileProblem(msgspec.Struct, frozen=True):
@@ -115,6 +117,8 @@ class TaskLine(msgspec.Struct, frozen=True):
     """What the running attempt told of itself."""
     progress_text: str | None = None
     progress_at: datetime | None = None
+    aside: bool = False
+    """Whether it stands aside, as the tasks of a paused dag do."""
 
 
 class AttemptLine(msgspec.Struct, frozen=True):
@@ -174,6 +178,16 @@ class LaneLine(msgspec.Struct, frozen=True):
     running: int
     workers: int
     """Living workers that serve it and are not draining."""
+    aside: int = 0
+    """Ready tasks of paused dags, counted up to COUNT_MAX."""
+    pause: Pause | None = None
+    """Of its queue."""
+
+
+class QueueLine(msgspec.Struct, frozen=True):
+    id: int
+    name: str
+    pause: Pause | None
 
 
 class EngineLine(msgspec.Struct, frozen=True):
@@ -195,6 +209,13 @@ class ServerLine(msgspec.Struct, frozen=True):
     superuser: bool | None
 
 
+class DagStanding(msgspec.Struct, frozen=True):
+    """What is wrong with a dag now, for its runs."""
+
+    pause: Pause | None = None
+    gone_at: datetime | None = None
+
+
 class Situation(msgspec.Struct, frozen=True):
     """All that it takes to say why a run's tasks stand where they stand."""
 
@@ -202,9 +223,10 @@ class Situation(msgspec.Struct, frozen=True):
     spec: DagSpec
     tasks: list[TaskLine]
     """By node number."""
-    queues: dict[int, str]
+    queues: dict[int, QueueLine]
     workers: list[WorkerLine]
     engine: EngineLine
+    dag: DagStanding = DagStanding()
 
 
 async def read_clock(connection: Connection) -> datetime:
@@ -231,15 +253,7 @@ async def list_dags(
         rows = await fetch(
             connection, statement("page_dags"), tenant_id, after, count, owner, list(tags)
         )
-        found += [
-            DagLine(
-                **{
-                    **row,
-                    "last_run_state": row["last_run_state"] and RunState(row["last_run_state"]),
-                }
-            )
-            for row in map(dict, rows)
-        ]
+        found += [_dag(row) for row in rows]
         if len(rows) < count:
             break
     return found
@@ -264,6 +278,13 @@ async def find_dag(
 ) -> int | None:
     rows = await fetch(connection, statement("find_dag"), tenant_id, name)
     return rows[0]["id"] if rows else None
+
+
+async def read_dag_standing(
+    connection: Connection, name: str, *, tenant_id: int = DEFAULT_TENANT
+) -> DagStanding:
+    [row] = await fetch(connection, statement("read_dag_standing"), tenant_id, name)
+    return DagStanding(pause_of(row), row["gone_at"])
 
 
 # --- runs ---------------------------------------------------------------------------------
@@ -438,10 +459,12 @@ async def list_workers(connection: Connection) -> list[WorkerLine]:
     ]
 
 
-async def read_queues(connection: Connection, *, tenant_id: int = DEFAULT_TENANT) -> dict[int, str]:
-    """Names by id, in the order of the names."""
+async def read_queues(
+    connection: Connection, *, tenant_id: int = DEFAULT_TENANT
+) -> dict[int, QueueLine]:
+    """By id, in the order of the names."""
     rows = await fetch(connection, statement("page_queues"), tenant_id, QUEUES_MAX)
-    return {row["id"]: row["name"] for row in rows}
+    return {row["id"]: QueueLine(row["id"], row["name"], pause_of(row)) for row in rows}
 
 
 async def list_lanes(connection: Connection, *, tenant_id: int = DEFAULT_TENANT) -> list[LaneLine]:
@@ -461,17 +484,19 @@ async def list_lanes(connection: Connection, *, tenant_id: int = DEFAULT_TENANT)
     now = await read_clock(connection)
     found = []
     for lane in lanes:
-        name, depth = queues[lane.queue_id], measured[lane.number]
+        queue, depth = queues[lane.queue_id], measured[lane.number]
         oldest_at = depth["oldest_at"]
         line = LaneLine(
-            queue=name,
+            queue=queue.name,
             kind=lane.kind,
             ready=depth["tasks"],
             oldest_seconds=oldest_at and max((now - oldest_at).total_seconds(), 0.0),
             running=running.get(lane.number, 0),
-            workers=sum(serves(worker, name, lane.kind) for worker in workers),
+            workers=sum(serves(worker, queue.name, lane.kind) for worker in workers),
+            aside=depth["aside"],
+            pause=queue.pause,
         )
-        if line.ready or line.running or line.workers:
+        if line.ready or line.aside or line.running or line.workers:
             found.append(line)
     return found
 
@@ -509,6 +534,7 @@ async def read_situation(connection: Connection, run: RunLine) -> Situation:
         queues=await read_queues(connection),
         workers=await list_workers(connection),
         engine=await read_engine(connection),
+        dag=await read_dag_standing(connection, run.dag),
     )
 
 
@@ -516,6 +542,13 @@ async def count_ahead(connection: Connection, task_ids: Sequence[int]) -> dict[i
     """How many tasks stand before each of these ready tasks in its queue."""
     rows = await fetch(connection, statement("count_ahead"), list(task_ids), COUNT_MAX)
     return {row["id"]: row["tasks"] for row in rows}
+
+
+def _dag(row: asyncpg.Record) -> DagLine:
+    fields = {name: row[name] for name in DagLine.__struct_fields__ if name != "pause"}
+    state = row["last_run_state"]
+    fields["last_run_state"] = state and RunState(state)
+    return DagLine(**fields, pause=pause_of(row))
 
 
 def _run(row: asyncpg.Record) -> RunLine:

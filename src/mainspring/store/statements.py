@@ -10,7 +10,10 @@ import re
 from importlib.resources import files
 
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
-_FILES = ("runs", "attempts", "duties", "dags", "history", "hand", "reading", "invariants")
+_FILES = (
+    *("runs", "attempts", "duties", "dags", "history"),
+    *("hand", "pauses", "reading", "invariants"),
+)
 
 
 def statements_of(file: str) -> dict[str, str]:

@@ -36,6 +36,8 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ["dag", "show"],
         ["dag", "trigger"],
         ["dag", "test"],
+        ["dag", "pause"],
+        ["dag", "resume"],
         ["run"],
         ["run", "list"],
         ["run", "show"],
@@ -44,8 +46,12 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ["run", "why"],
         ["run", "cancel"],
         ["run", "rerun"],
+        ["run", "priority"],
         ["queue"],
         ["queue", "list"],
+        ["queue", "show"],
+        ["queue", "pause"],
+        ["queue", "resume"],
     ],
 )
 def test_every_command_has_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from mainspring.domain.states import AttemptState, RunState, TaskState
 from mainspring.store.reading import (
     AttemptLine,
     EngineLine,
+    QueueLine,
     RunLine,
     Situation,
     TaskLine,
@@ -108,7 +109,7 @@ def a_situation(
         run=msgspec.structs.replace(line, **run),
         spec=spec,
         tasks=list(tasks),
-        queues={1: "default", 2: "io"},
+        queues={1: QueueLine(1, "default", None), 2: QueueLine(2, "io", None)},
         workers=list(workers),
         engine=engine or EngineLine(name="e1", held=True, renewed_at=at(-0.2), read_at=NOW),
     )

@@ -23,22 +23,35 @@ select id from w;
 -- term, so an empty claim cannot remain. The epoch is that of this statement, also of a repeated
 -- one: nobody has seen the first answer, and the history that was lost in between may have handed
 -- out higher terms under the epoch before.
+--
+-- Of a paused queue nothing is taken, and nothing of a paused dag. The tasks of such a dag stand
+-- aside, at priorities that nobody asks for; what has slipped past the pause, because its transaction
+-- had begun before, is passed by. Only while some dag is paused does a row cost that look at its task.
 -- $1 claim  $2 worker  $3 lane  $4 how many  $5 priorities, most urgent first  $6 look from here
+-- $7 the lane's queue
 with again as materialized (
   select task_ids, terms from mainspring.claim where id = $1),
 -- The lease first, as everywhere: the claim's foreign key wants it in the end, when rows of ready are
 -- locked already. Whoever stops a run waits for those, and may be waited for by our reaper.
 holder as materialized (
   select worker_id from mainspring.lease where worker_id = $2 for key share),
+paused as materialized (
+  select array(
+    select v.id from mainspring.dag d join mainspring.version v on v.dag_id = d.id
+    where d.paused_at is not null) as versions),
 taken as (
   delete from mainspring.ready
   where not exists (select 1 from again) and (select count(*) from holder) >= 0
+    and (select paused_at from mainspring.queue where id = $7) is null
     and ctid = any (array(
     select head.row_id
     from unnest($5::smallint[], $6::bigint[]) as f (priority, floor)
     cross join lateral (
       select q.ctid as row_id from mainspring.ready q
       where q.lane = $3 and q.priority = f.priority and q.position >= f.floor
+        and case (select cardinality(versions) from paused) when 0 then true else
+          (select t.version_id from mainspring.task t where t.id = q.task_id)
+            <> all ((select versions from paused)::int[]) end
       order by q.position
       limit $4
       for update skip locked) head
@@ -55,7 +68,8 @@ mine as (
   select id, term from held
   union all
   select a.id, a.term from again, unnest(again.task_ids, again.terms) as a (id, term))
-select t.id, t.run_id, t.version_id, t.node, t.lane, t.priority, t.position, t.term, t.attempt,
+select t.id, t.run_id, t.version_id, t.node, t.lane, greatest(t.priority, -1 - t.priority) as priority,
+  t.position, t.term, t.attempt,
   t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many,
   (select number from mainspring.epoch where singleton) as epoch
 from mine
@@ -267,7 +281,7 @@ children as (
     position = case when c.unmet = s.met then nextval('mainspring.position') end
   from steps s
   where c.id = s.id and c.state = 'waiting'
-  returning c.id, c.lane, c.priority, c.position, c.term, c.unmet, s.chained),
+  returning c.id, c.version_id, c.lane, c.priority, c.position, c.term, c.unmet, s.chained),
 able as materialized (
   select *, row_number() over (partition by lane order by priority desc, id) as place
   from children where unmet = 0),
@@ -275,11 +289,19 @@ free as materialized (
   select g.lane, g.slots, (
     select q.priority from mainspring.ready q where q.lane = g.lane
     order by q.lane, q.priority desc, q.position limit 1) as urgent
-  from unnest($19::int[], $20::int[]) as g (lane, slots)),
+  from unnest($19::int[], $20::int[]) as g (lane, slots)
+  -- A lane is a queue and one of eight kinds.
+  where (select k.paused_at from mainspring.queue k where k.id = g.lane / 8) is null),
+paused as materialized (
+  select array(
+    select v.id from mainspring.dag d join mainspring.version v on v.dag_id = d.id
+    where d.paused_at is not null) as versions),
 granted as materialized (
   select a.id, a.term
   from able a join free f on f.lane = a.lane
-  where a.chained and a.place <= f.slots and a.priority >= coalesce(f.urgent, 0)),
+  -- At least 0: what stands aside is not granted, and does not keep others from it.
+  where a.chained and a.place <= f.slots and a.priority >= greatest(f.urgent, 0)
+    and a.version_id <> all ((select versions from paused)::int[])),
 queued as (
   insert into mainspring.ready (lane, priority, position, task_id, term)
   select lane, priority, position, id, term from able where id not in (select id from granted)

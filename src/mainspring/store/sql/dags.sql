@@ -99,11 +99,15 @@ returning id, number;
 update mainspring.version set snapshot_id = $2 where id = $1 and snapshot_id <> $2;
 
 -- name: create_nodes
+-- Those of a paused dag draw tasks that stand aside.
 -- $1 version  $2 numbers  $3 names  $4 lanes  $5 priorities  $6 parents
 insert into mainspring.node (version_id, number, name, lane, priority, parents)
-select $1, u.number, u.name, u.lane, u.priority, u.parents
-from unnest($2::int[], $3::text[], $4::int[], $5::smallint[], $6::int[])
-  as u (number, name, lane, priority, parents);
+select $1, u.number, u.name, u.lane, case when d.paused_at is null then u.priority else -1 - u.priority end,
+  u.parents
+from mainspring.version v join mainspring.dag d on d.id = v.dag_id,
+unnest($2::int[], $3::text[], $4::int[], $5::smallint[], $6::int[])
+  as u (number, name, lane, priority, parents)
+where v.id = $1;
 
 -- name: create_edges
 -- $1 version  $2 before  $3 after
@@ -190,8 +194,8 @@ where (mainspring.file_problem.line, mainspring.file_problem.message)
 -- $1 tenant  $2 name
 select d.id, d.name, d.file, d.version_id, v.number as version, d.snapshot_id, s.digest as snapshot,
   v.spec, v.created_at, d.changed_at, d.gone_at, d.rolled_back_at,
-  d.description, d.doc, d.owner, d.tags, d.task_descriptions::text as task_descriptions,
-  d.notify
+  d.paused_at, d.paused_by, d.pause_note, d.description, d.doc, d.owner, d.tags,
+  d.task_descriptions::text as task_descriptions, d.notify
 from mainspring.dag d
 join mainspring.version v on v.id = d.version_id
 join mainspring.snapshot s on s.id = d.snapshot_id

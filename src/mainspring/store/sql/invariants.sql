@@ -88,6 +88,20 @@ union all
 select last_value from mainspring.id_block
 where last_value >= (select max(until_id) from mainspring.period);
 
+-- name: N1_what_stands_aside_is_of_a_paused_dag_and_all_of_it_does
+-- Until all tasks have followed a pause or resume, `shifted_by` says so.
+select t.id, t.priority
+from mainspring.task t
+join mainspring.version v on v.id = t.version_id
+join mainspring.dag d on d.id = v.dag_id
+where t.finished_at is null and d.shifted_by is null and (t.priority < 0) <> (d.paused_at is not null)
+union all
+select n.version_id, n.priority
+from mainspring.node n
+join mainspring.version v on v.id = n.version_id
+join mainspring.dag d on d.id = v.dag_id
+where (n.priority < 0) <> (d.paused_at is not null);
+
 -- name: N2_a_key_belongs_to_one_existing_run
 select i.key, i.run_id
 from mainspring.idempotency i

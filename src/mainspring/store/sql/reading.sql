@@ -7,7 +7,7 @@ select clock_timestamp() as now;
 -- name: page_dags
 -- By name.  $1 tenant  $2 after this name  $3 limit  $4 owner or null  $5 tags, all of them
 select d.name, d.file, v.number as version, v.tasks, s.digest as snapshot, d.changed_at,
-  d.description, d.owner, d.tags, d.gone_at, d.rolled_back_at,
+  d.description, d.owner, d.tags, d.gone_at, d.rolled_back_at, d.paused_at, d.paused_by, d.pause_note,
   last.id as last_run_id, last.state as last_run_state, last.created_at as last_run_created_at
 from mainspring.dag d
 join mainspring.version v on v.id = d.version_id
@@ -36,6 +36,10 @@ where tenant_id = $1 order by file limit $2;
 -- name: find_dag
 -- $1 tenant  $2 name
 select id from mainspring.dag where tenant_id = $1 and name = $2;
+
+-- name: read_dag_standing
+-- $1 tenant  $2 name
+select paused_at, paused_by, pause_note, gone_at from mainspring.dag where tenant_id = $1 and name = $2;
 
 -- name: find_last_run
 -- $1 tenant  $2 dag, or null for any.  Two statements in one, each with an index of its own.
@@ -101,7 +105,7 @@ with claimed as materialized (
   from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
   where k.id >= $1 and k.id < $1::bigint + $2::int)
 select t.id, t.node, t.name, t.lane, t.priority, t.state, t.term, t.attempt, t.lost, t.generation,
-  t.unmet, t.stop, t.due_at,
+  t.unmet, t.stop, t.due_at, t.aside,
   case t.state when 'running' then greatest(t.started_at, c.claimed_at) else t.started_at end
     as started_at,
   t.finished_at, w.name as worker,
@@ -190,16 +194,23 @@ group by c.worker_id, t.lane;
 
 -- name: page_queues
 -- $1 tenant  $2 limit
-select id, name from mainspring.queue where tenant_id = $1 order by name limit $2;
+select id, name, paused_at, paused_by, pause_note from mainspring.queue
+where tenant_id = $1 order by name limit $2;
 
 -- name: measure_lanes
--- How many wait in each lane, counted up to a limit, and since when the first of each priority.
+-- How many wait in each lane, counted up to a limit, and since when the first of each priority; how
+-- many stand aside, of paused dags.
 -- $1 lanes  $2 count up to
-select u.lane, depth.tasks, oldest.due_at as oldest_at
+select u.lane, depth.tasks, aside.tasks as aside, oldest.due_at as oldest_at
 from unnest($1::int[]) as u (lane)
 join lateral (
   select count(*)::int as tasks
-  from (select 1 from mainspring.ready q where q.lane = u.lane limit $2) as counted) depth on true
+  from (select 1 from mainspring.ready q where q.lane = u.lane and q.priority >= 0 limit $2)
+    as counted) depth on true
+join lateral (
+  select count(*)::int as tasks
+  from (select 1 from mainspring.ready q where q.lane = u.lane and q.priority < 0 limit $2)
+    as counted) aside on true
 left join lateral (
   select min(t.due_at) as due_at
   from generate_series(0, 9) as p (priority)

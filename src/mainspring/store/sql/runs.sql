@@ -215,7 +215,11 @@ opened as (
   update mainspring.task t
   set state = 'waiting', term = t.term + 1, generation = t.generation + 1, attempt = 1, lost = 0,
     unmet = u.unmet, due_at = (select now from clock), position = null, started_at = null,
-    finished_at = null, worker_id = null, stop = null, result = null
+    finished_at = null, worker_id = null, stop = null, result = null,
+    -- Aside or not, as those of its dag are now: it may have closed before a pause, or under one.
+    priority = (select case when n.priority < 0 then least(t.priority, -1 - t.priority)
+        else greatest(t.priority, -1 - t.priority) end
+      from mainspring.node n where n.version_id = t.version_id and n.number = t.node)
   from unnest($2::bigint[], $3::int[]) as u (id, unmet)
   where t.id = u.id and t.finished_at is not null),
 results as (

@@ -1,9 +1,11 @@
 -- What people see, open work and history alike: derived states, made anew after every migration.
 -- Within one snapshot a run is either in the hot tables or in history, never in both.
 
--- A task in state ready whose row in ready is gone has been claimed: it runs.
+-- A task in state ready whose row in ready is gone has been claimed: it runs. The tasks of a paused
+-- dag stand aside, with a priority below 0; people see the one that they gave.
 create or replace view mainspring.task_view as
-select t.id, t.run_id, t.tenant_id, t.version_id, t.node, t.index, n.name, t.lane, t.priority,
+select t.id, t.run_id, t.tenant_id, t.version_id, t.node, t.index, n.name, t.lane,
+  greatest(t.priority, -1 - t.priority)::smallint as priority,
   case
     -- Not written with `exists`, which the planner may turn into a scan of the whole queue.
     when t.state = 'ready' and (
@@ -12,13 +14,14 @@ select t.id, t.run_id, t.tenant_id, t.version_id, t.node, t.index, n.name, t.lan
     then 'running' else t.state::text
   end as state,
   t.term, t.attempt, t.lost, t.generation, t.unmet, t.stop::text as stop,
-  t.due_at, t.started_at, t.finished_at, t.worker_id, t.result
+  t.due_at, t.started_at, t.finished_at, t.worker_id, t.result, t.priority < 0 as aside
 from mainspring.task t
 join mainspring.node n on n.version_id = t.version_id and n.number = t.node
 union all
-select t.id, t.run_id, t.tenant_id, t.version_id, t.node, t.index, n.name, t.lane, t.priority,
+select t.id, t.run_id, t.tenant_id, t.version_id, t.node, t.index, n.name, t.lane,
+  greatest(t.priority, -1 - t.priority)::smallint as priority,
   t.state::text, t.term, t.attempt, t.lost, t.generation, 0, t.stop::text,
-  t.due_at, t.started_at, t.finished_at, t.worker_id, t.result
+  t.due_at, t.started_at, t.finished_at, t.worker_id, t.result, false
 from mainspring.task_history t
 join mainspring.node n on n.version_id = t.version_id and n.number = t.node;
 
