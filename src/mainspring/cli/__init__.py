@@ -9,6 +9,7 @@
     graphs.py    a dag as a tree or as levels
     given.py     parameters, instants, runs and tasks, from what was typed
     explain.py   why a run or task stands where it stands; pure
+    standing.py  how one task stands, and what would move it on; pure
 
 One file per command, or per group of small ones. Exit codes: 0 done, 1 failed, 2 usage.
 """

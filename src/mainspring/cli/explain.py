@@ -2,39 +2,27 @@
 
 Pure: a `Situation` (with the newest attempts and the places in queues of what matters) goes in,
 sentences come out. A task that waits is explained by what it waits for, and so on up to the tasks
-that hold everything else back: `roots` finds those, `explain` tells of them.
+that hold everything else back: `roots` finds those, `explain` tells of them, and `standing` knows
+how each of them stands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 
 import msgspec
 
-from mainspring.cli.words import ago, clock, counted, error_words, roughly, safe
+from mainspring.cli.standing import Reason, Step, standing
+from mainspring.cli.words import ago, counted, pause_words, safe
 from mainspring.domain.durations import format_duration
-from mainspring.domain.lanes import Lane, SlotKind
-from mainspring.domain.names import shown
-from mainspring.domain.specs import TaskSpec, parents_of
-from mainspring.domain.states import RUN, AttemptState, RunState, TaskState
-from mainspring.store.reading import (
-    COUNT_MAX,
-    AttemptLine,
-    EngineLine,
-    RunLine,
-    Situation,
-    TaskLine,
-    WorkerLine,
-)
+from mainspring.domain.specs import parents_of
+from mainspring.domain.states import RUN, RunState, TaskState
+from mainspring.store.reading import AttemptLine, RunLine, Situation, TaskLine
 
 CAUSES_MAX = 10
 """How many are told; the rest is counted."""
 _ALIKE_MAX = 3
 """How many that stand alike are told one by one."""
-_LATE_SECONDS = 3.0
-"""A timer that is due for longer than this has nobody who looks at it."""
-_ENGINE_SILENT_SECONDS = 5.0
 
 _RANKS: Mapping[TaskState, int] = {
     TaskState.FAILED: 0,
@@ -53,6 +41,8 @@ class Cause(msgspec.Struct, frozen=True):
     task: str
     state: TaskState
     text: str
+    reason: Reason
+    unblocks: list[Step]
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -93,8 +83,9 @@ def explain(
         last = attempts.get(task.id)
         if last is not None and last.generation != task.generation:
             last = None  # What happened before a rerun explains nothing.
-        text = _standing(situation, task, last, ahead.get(task.id))
-        causes.append(Cause(task.name, task.state, text))
+        stands = standing(situation, task, last, ahead.get(task.id))
+        text = f"{safe(task.name)} {stands.text}"
+        causes.append(Cause(task.name, task.state, text, stands.reason, stands.unblocks))
     more = len(found) - len(causes)
     if node is None:
         return _of_run(situation, causes, more)
@@ -200,6 +191,7 @@ def _of_run(situation: Situation, causes: list[Cause], more: int) -> Explanation
     if not run.closed:
         done = run.tasks - run.open_tasks
         stop = "; it was asked to stop" if run.stop else ""
+        stop += _of_dag(situation, causes)
         return Explanation(
             f"{name} is {RUN.facts[run.state].label.lower()}, {done:,} of"
             f" {counted(run.tasks, 'task')} done{stop}",
@@ -209,6 +201,17 @@ def _of_run(situation: Situation, causes: list[Cause], more: int) -> Explanation
     if run.state is not RunState.FAILED:
         causes, more = [], 0
     return Explanation(f"{name} {_ended(run)}", causes, more)
+
+
+def _of_dag(situation: Situation, causes: Sequence[Cause]) -> str:
+    """What concerns the whole run, whatever its tasks wait for now; unless a cause tells it."""
+    words = ""
+    told = any(cause.reason is Reason.DAG_PAUSED for cause in causes)
+    if situation.dag.pause is not None and not told:
+        words += f"; its dag was paused {pause_words(situation.dag.pause, situation.run.read_at)}"
+    if situation.dag.gone_at is not None:
+        words += "; its dag is gone, since no file defines it any more, but the run goes on"
+    return words
 
 
 def _ended(run: RunLine) -> str:
@@ -228,222 +231,16 @@ def _of_task(
     situation: Situation, node: int, found: Sequence[int], causes: list[Cause], more: int
 ) -> Explanation:
     task = situation.tasks[node]
+    also = _of_dag(situation, causes) if task.finished_at is None else ""
     if found == [node]:
-        return Explanation(causes[0].text, causes, more)
+        return Explanation(causes[0].text + also, causes, more)
     name = safe(task.name)
     verb = {TaskState.UPSTREAM_FAILED: "never ran", TaskState.SKIPPED: "was skipped"}
     does = verb.get(task.state, "waits")
     if len(found) > 1:
-        return Explanation(f"{name} {does}, because of {len(found):,} tasks:", causes, more)
+        return Explanation(f"{name} {does}, because of {len(found):,} tasks{also}:", causes, more)
     way = [safe(situation.tasks[step].name) for step in _way(situation, node, found[0])]
     through = ""
     if does == "waits" and way:
         through = " for " + ", which waits for ".join(way[:3] + ["…"] * (len(way) > 3))
-    return Explanation(f"{name} {does}{through}: {causes[0].text}", causes, more)
-
-
-# --- how one task stands ------------------------------------------------------------------
-
-
-def _standing(
-    situation: Situation, task: TaskLine, last: AttemptLine | None, ahead: int | None
-) -> str:
-    spec = situation.spec.tasks[task.node]
-    name, now = safe(task.name), situation.run.read_at
-    match task.state:
-        case TaskState.WAITING:
-            return f"{name} {_start(situation, task)}"
-        case TaskState.BACKOFF:
-            return f"{name} {_backoff(situation, task, spec, last)}"
-        case TaskState.READY:
-            return f"{name} {_ready(situation, task, spec, last, ahead)}"
-        case TaskState.RUNNING:
-            return f"{name} {_running(situation, task, spec)}"
-        case TaskState.PARKED:
-            return f"{name} is parked for {_since(task.due_at, now)}"
-        case TaskState.SUCCEEDED:
-            return f"{name} succeeded{_closed(task, now)}{_of_attempts(task.attempt, spec)}"
-        case TaskState.FAILED:
-            return f"{name} {_failed(task, spec, last, now)}"
-        case TaskState.SKIPPED:
-            reason = f": {_reason(last)}" if last and _reason(last) else ""
-            return f"{name} was skipped{_closed(task, now)}{reason}"
-        case TaskState.UPSTREAM_FAILED:
-            return f"{name} never ran: a task before it failed"
-        case TaskState.CANCELLED:
-            by = "its run's time limit had passed" if task.stop == "deadline" else "by request"
-            return f"{name} was cancelled{_closed(task, now)}, {by}"
-
-
-def _start(situation: Situation, task: TaskLine) -> str:
-    now = situation.run.read_at
-    late = (now - task.due_at).total_seconds()
-    if late < _LATE_SECONDS:
-        return f"starts {ago(task.due_at, now)}, at {clock(task.due_at)}"
-    return f"was to start {ago(task.due_at, now)}{_engine_words(situation.engine)}"
-
-
-def _backoff(situation: Situation, task: TaskLine, spec: TaskSpec, last: AttemptLine | None) -> str:
-    now = situation.run.read_at
-    if last is None:
-        before = "is in backoff"
-    elif last.state is AttemptState.YIELDED:
-        before = f"was handed back ({_reason(last) or 'no reason given'})"
-    else:
-        before = f"is in backoff after attempt {last.attempt} of {spec.retry.attempts}"
-        before += f" ({_error(last)})"
-    if task.due_at > now:
-        return f"{before}, next try {ago(task.due_at, now)}"
-    if (now - task.due_at).total_seconds() < _LATE_SECONDS:
-        return f"{before}, next try is due now"
-    overdue = f"{before}, next try was due {ago(task.due_at, now)}"
-    return overdue + _engine_words(situation.engine)
-
-
-def _ready(
-    situation: Situation,
-    task: TaskLine,
-    spec: TaskSpec,
-    last: AttemptLine | None,
-    ahead: int | None,
-) -> str:
-    """Ready tasks lack a worker or a free slot; the sentence says which, and how to get it."""
-    lane = Lane.of(task.lane)
-    known = situation.queues.get(lane.queue_id)
-    queue = known.name if known else spec.queue
-    again = ""
-    if last is not None and task.term > 1:
-        again = (
-            f" again after a {last.state} attempt" if last.state is not AttemptState.YIELDED else ""
-        )
-    waits = f"is ready{again} for {_since(task.due_at, situation.run.read_at)}"
-    return f"{waits}, but {_obstacle(situation.workers, queue, lane.kind, ahead)}"
-
-
-def _obstacle(workers: Sequence[WorkerLine], queue: str, kind: SlotKind, ahead: int | None) -> str:
-    if not workers:
-        return "no worker lives: start one with `mainspring worker`"
-    serving = [worker for worker in workers if queue in worker.queues]
-    if not serving:
-        return (
-            f"no live worker serves the queue {shown(queue)}:"
-            f" start one with `mainspring worker --queues {queue}`"
-        )
-    able = [worker for worker in serving if worker.slots.get(kind, 0) > 0]
-    if not able:
-        return (
-            f"no live worker of the queue {shown(queue)} has slots of kind `{kind}`:"
-            f" start one with `mainspring worker --queues {queue} --slots {kind}=1`"
-        )
-    taking = [worker for worker in able if not worker.draining]
-    if not taking:
-        return f"every worker of the queue {shown(queue)} is draining: start another one"
-    heard = [worker for worker in taking if not worker.overdue]
-    if not heard:
-        silent = min(worker.silent_seconds for worker in taking)
-        return f"no worker of the queue {shown(queue)} was heard of for {roughly(silent)}"
-    slots = sum(worker.slots[kind] for worker in heard)
-    busy = sum(min(worker.running.get(kind, 0), worker.slots[kind]) for worker in heard)
-    queued = ""
-    if ahead:
-        queued = f" and {counted(ahead, 'task', at_most=COUNT_MAX)} {_are(ahead)} ahead of it"
-    place = f"in the queue {shown(queue)}"
-    if busy >= slots:
-        return f"{_all_slots(slots, kind)} {place} {_are(slots)} busy{queued}"
-    if ahead:
-        return f"{counted(ahead, 'task', at_most=COUNT_MAX)} {_are(ahead)} ahead of it {place}"
-    return f"a worker with free `{kind}` slots should take it any moment"
-
-
-def _running(situation: Situation, task: TaskLine, spec: TaskSpec) -> str:
-    now = situation.run.read_at
-    where = f" on worker {shown(task.worker)}" if task.worker else ""
-    since = f" for {format_duration(_seconds(task.started_at, now))}" if task.started_at else ""
-    text = f"runs{where}{since}{_of_attempts(task.attempt, spec)}"
-    if spec.timeout_seconds is not None:
-        text += f", at most {format_duration(spec.timeout_seconds)}"
-    worker = next((each for each in situation.workers if each.name == task.worker), None)
-    if worker is None:
-        text += "; its worker is gone, and the engine will hand it to another"
-        text += _engine_words(situation.engine) if not _alive(situation.engine) else ""
-    elif worker.overdue:
-        text += f"; its worker was not heard of for {roughly(worker.silent_seconds)}"
-        text += ", and the engine will hand its tasks to others"
-        text += _engine_words(situation.engine) if not _alive(situation.engine) else ""
-    else:
-        text += f"; its worker was heard of {ago(worker.renewed_at, now)}"
-    if task.stop:
-        text += "; it was asked to stop"
-    return text
-
-
-def _failed(task: TaskLine, spec: TaskSpec, last: AttemptLine | None, now: datetime) -> str:
-    when = f" {ago(task.finished_at, now)}" if task.finished_at else ""
-    if last is None:
-        return f"failed{when}"
-    if last.state is AttemptState.LOST:
-        once = "it may not be tried again (`on_lost`)"
-        many = f"lost {counted(task.lost, 'time')}, and no more are allowed"
-        return f"failed{when} ({_error(last)}): {once if spec.on_lost == 'fail' else many}"
-    allowed = spec.retry.attempts
-    if last.attempt >= allowed:
-        left = "no attempt is left" if allowed > 1 else "it has one attempt"
-        return f"failed{when} in attempt {last.attempt} of {allowed} ({_error(last)}); {left}"
-    return (
-        f"failed{when} in attempt {last.attempt} of {allowed} ({_error(last)});"
-        " this error is not tried again"
-    )
-
-
-# --- small words --------------------------------------------------------------------------
-
-
-def _engine_words(engine: EngineLine) -> str:
-    if not engine.held:
-        return "; no engine runs: start one with `mainspring engine`"
-    if not _alive(engine):
-        return f"; the engine was not heard of for {roughly(engine.silent_seconds)}"
-    return "; the engine is late"
-
-
-def _alive(engine: EngineLine) -> bool:
-    return engine.held and engine.silent_seconds < _ENGINE_SILENT_SECONDS
-
-
-def _closed(task: TaskLine, now: datetime) -> str:
-    if task.finished_at is None:
-        return ""
-    took = ""
-    if task.started_at is not None:
-        took = f" after {format_duration(_seconds(task.started_at, task.finished_at))}"
-    return f" {ago(task.finished_at, now)}{took}"
-
-
-def _of_attempts(attempt: int, spec: TaskSpec) -> str:
-    return f", attempt {attempt} of {spec.retry.attempts}" if spec.retry.attempts > 1 else ""
-
-
-def _since(then: datetime, now: datetime) -> str:
-    return roughly(max((now - then).total_seconds(), 0.0))
-
-
-def _seconds(started_at: datetime, end: datetime) -> float:
-    return max((end - started_at).total_seconds(), 0.0)
-
-
-def _error(last: AttemptLine) -> str:
-    if last.error is None:
-        return str(last.state)
-    return error_words(last.error.type, last.error.message, 120)
-
-
-def _reason(last: AttemptLine) -> str:
-    return safe(last.error.message) if last.error else ""
-
-
-def _all_slots(slots: int, kind: SlotKind) -> str:
-    return f"the only `{kind}` slot" if slots == 1 else f"all {slots:,} `{kind}` slots"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+    return Explanation(f"{name} {does}{through}: {causes[0].text}{also}", causes, more)

@@ -10,7 +10,7 @@ import click
 from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
-    from mainspring.cli.explain import Explanation
+    from mainspring.cli.explain import Cause, Explanation
     from mainspring.client import Client
     from mainspring.store.reading import Situation
 
@@ -52,6 +52,8 @@ async def _why(client: Client, reference: str, task: str | None, as_json: bool) 
 
 
 def _print(node: int | None, explanation: Explanation) -> None:
+    from rich.console import Group
+
     from mainspring.cli.output import bullets, console, faint, indented, mark_text
     from mainspring.cli.words import counted
     from mainspring.domain.states import TASK
@@ -59,13 +61,29 @@ def _print(node: int | None, explanation: Explanation) -> None:
     out = console()
     out.print(explanation.headline)
     if node is not None and len(explanation.causes) == 1:
-        return  # the headline tells it
+        # The headline tells it.
+        for line in _steps(explanation.causes[0]):
+            out.print(faint(f"  {line}"))
+        return
     if not explanation.causes:
         return
-    lines = [(mark_text(TASK.facts[cause.state].tone), cause.text) for cause in explanation.causes]
+    lines = [
+        (
+            mark_text(TASK.facts[cause.state].tone),
+            Group(cause.text, *(faint(line) for line in _steps(cause))),
+        )
+        for cause in explanation.causes
+    ]
     out.print(indented(bullets(lines)))
     if explanation.more:
         out.print(faint(f"  … and {counted(explanation.more, 'other')}"))
+
+
+def _steps(cause: Cause) -> list[str]:
+    return [
+        f"→ {step.text}: {step.command}" if step.command else f"→ {step.text}"
+        for step in cause.unblocks
+    ]
 
 
 def _print_json(situation: Situation, node: int | None, explanation: Explanation) -> None:
@@ -81,5 +99,7 @@ def _print_json(situation: Situation, node: int | None, explanation: Explanation
             "headline": explanation.headline,
             "causes": explanation.causes,
             "more": explanation.more,
+            "dag_pause": situation.dag.pause,
+            "dag_gone_at": situation.dag.gone_at,
         }
     )

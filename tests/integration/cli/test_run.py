@@ -171,6 +171,29 @@ async def test_why_finds_the_root_cause(connection: Connection, command: Command
     )
     told = (await command("run", "why", run_id, "--json")).json
     assert [cause["task"] for cause in told["causes"]] == ["t0"]
+    assert [cause["reason"] for cause in told["causes"]] == ["backoff"]
+
+
+async def test_why_names_a_pause_and_the_command_that_ends_it(
+    connection: Connection, command: Command
+) -> None:
+    run_id = await start_dag(connection, CHAIN)
+    name = CHAIN.name
+    await command("dag", "pause", name, "--note", "bad data")
+    await command("queue", "pause", "default")
+    for words in (("run", "why", run_id), ("run", "why", run_id, "t1")):
+        out = (await command(*words)).out
+        assert ": bad data and the queue `default` was paused" in out.replace("\n", " ")
+        assert f"→ let the dag go on: mainspring dag resume {name}" in out
+        assert "→ let the queue go on: mainspring queue resume default" in out
+    told = (await command("run", "why", run_id, "--json")).json
+    [cause] = told["causes"]
+    assert told["dag_pause"]["note"] == "bad data"
+    assert cause["reason"] == "dag_paused"
+    assert [step["command"] for step in cause["unblocks"]] == [
+        f"mainspring dag resume {name}",
+        "mainspring queue resume default",
+    ]
 
 
 async def test_why_counts_what_is_ahead_in_the_queue(

@@ -9,13 +9,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from mainspring.cli.explain import explain, roots, told
+from mainspring.cli.explain import Cause, explain, roots, told
+from mainspring.cli.standing import Reason
+from mainspring.cli.words import clock
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.domain.outcomes import Error
 from mainspring.domain.specs import DagSpec, RetrySpec
 from mainspring.domain.states import AttemptState, RunState, TaskState
+from mainspring.store.dags import APP_SNAPSHOT
+from mainspring.store.pauses import Pause
 from mainspring.store.reading import (
     AttemptLine,
+    DagStanding,
     EngineLine,
     QueueLine,
     RunLine,
@@ -27,6 +32,7 @@ from tests.support.factory import dag_of
 
 NOW = datetime(2026, 11, 15, 8, 0, tzinfo=UTC)
 RUN_ID = 100
+NOTHING_WRONG = DagStanding()
 CHAIN = dag_of([(0, 1), (1, 2)], tasks=3, retry=RetrySpec(attempts=5))
 
 
@@ -83,6 +89,8 @@ def a_situation(
     state: RunState = RunState.RUNNING,
     workers: Sequence[WorkerLine] = (),
     engine: EngineLine | None = None,
+    dag: DagStanding = NOTHING_WRONG,
+    queue_pause: Pause | None = None,
     **run: Any,
 ) -> Situation:
     line = RunLine(
@@ -109,9 +117,10 @@ def a_situation(
         run=msgspec.structs.replace(line, **run),
         spec=spec,
         tasks=list(tasks),
-        queues={1: QueueLine(1, "default", None), 2: QueueLine(2, "io", None)},
+        queues={1: QueueLine(1, "default", queue_pause), 2: QueueLine(2, "io", None)},
         workers=list(workers),
         engine=engine or EngineLine(name="e1", held=True, renewed_at=at(-0.2), read_at=NOW),
+        dag=dag,
     )
 
 
@@ -154,7 +163,7 @@ def test_a_task_waits_for_the_backoff_of_the_one_before_it() -> None:
     )
     assert headline(situation, 1, [an_attempt(0, attempt=2)]) == (
         "t1 waits: t0 is in backoff after attempt 2 of 5 (ConnectionError: refused),"
-        " next try in 38 s"
+        f" next try in 38 s, at {clock(at(38))}"
     )
 
 
@@ -180,7 +189,7 @@ def test_a_start_time_is_told() -> None:
 @pytest.mark.parametrize(
     ("engine", "words"),
     [
-        (EngineLine(None, False, at(-90), NOW), "no engine runs: start one"),
+        (EngineLine(None, False, at(-90), NOW), "no engine runs"),
         (EngineLine("e1", True, at(-90), NOW), "the engine was not heard of for 1 min"),
         (EngineLine("e1", True, at(-0.1), NOW), "the engine is late"),
     ],
@@ -196,7 +205,7 @@ def test_an_overdue_timer_points_at_the_engine(
 @pytest.mark.parametrize(
     ("workers", "words"),
     [
-        ([], "no worker lives: start one with `mainspring worker`"),
+        ([], "no worker lives"),
         ([a_worker(queues=["io"])], "no live worker serves the queue `default`"),
         ([a_worker(slots={SlotKind.PROCESS: 2})], "has slots of kind `async`"),
         ([a_worker(draining=True)], "every worker of the queue `default` is draining"),
@@ -297,3 +306,151 @@ def test_a_crowd_is_told_by_a_few_of_each_sort() -> None:
 def test_control_characters_of_users_do_not_reach_the_screen() -> None:
     situation = a_situation([a_task(0, TaskState.BACKOFF, due_at=at(5)), waiting(1), waiting(2)])
     assert "\x1b" not in headline(situation, 0, [an_attempt(0, error="\x1b[31mred")])
+
+
+# --- what would unblock it ------------------------------------------------------------------
+
+PAUSE = Pause(at(-300), "ada@box", "bad data")
+NO_ENGINE = EngineLine(None, False, at(-90), NOW)
+
+
+def the_cause(
+    task: TaskLine, last: AttemptLine | None = None, ahead: int = 0, **situation: Any
+) -> Cause:
+    tasks = [task, waiting(1), waiting(2)]
+    attempts = {RUN_ID: last} if last else {}
+    [cause] = explain(
+        a_situation(tasks, **situation), 0, attempts, {RUN_ID: ahead} if ahead else {}
+    ).causes
+    return cause
+
+
+def ready(**fields: Any) -> TaskLine:
+    return a_task(0, TaskState.READY, **fields)
+
+
+WORKER = "mainspring worker --queues default"
+
+
+@pytest.mark.parametrize(
+    ("task", "facts", "reason", "commands"),
+    [
+        (ready(), {"dag": DagStanding(PAUSE)}, "dag_paused", ["mainspring dag resume sample"]),
+        (ready(), {"queue_pause": PAUSE}, "queue_paused", ["mainspring queue resume default"]),
+        (
+            ready(),
+            {"dag": DagStanding(PAUSE), "queue_pause": PAUSE},
+            "dag_paused",
+            ["mainspring dag resume sample", "mainspring queue resume default"],
+        ),
+        (ready(), {}, "no_worker", ["mainspring worker"]),
+        (ready(), {"workers": [a_worker(queues=["io"])]}, "no_worker_for_queue", [WORKER]),
+        (
+            ready(),
+            {"workers": [a_worker(slots={SlotKind.PROCESS: 2})]},
+            "no_worker_for_kind",
+            [f"{WORKER} --slots async=1"],
+        ),
+        (ready(), {"workers": [a_worker(draining=True)]}, "workers_draining", [WORKER]),
+        (ready(), {"workers": [a_worker(renewed_at=at(-40))]}, "workers_silent", [WORKER]),
+        (
+            ready(),
+            {"workers": [a_worker(running={SlotKind.ASYNC: 2})], "ahead": 3},
+            "slots_busy",
+            [WORKER, f"mainspring run priority {RUN_ID} 9"],
+        ),
+        (
+            ready(),
+            {"workers": [a_worker()], "ahead": 3},
+            "others_first",
+            [f"mainspring run priority {RUN_ID} 9"],
+        ),
+        (ready(), {"workers": [a_worker()]}, "any_moment", []),
+        (a_task(0, TaskState.WAITING, due_at=at(60)), {}, "start_time", [None]),
+        (
+            a_task(0, TaskState.WAITING, due_at=at(-60)),
+            {"engine": NO_ENGINE},
+            "no_engine",
+            ["mainspring engine"],
+        ),
+        (a_task(0, TaskState.BACKOFF, due_at=at(60)), {"last": an_attempt(0)}, "backoff", [None]),
+        (
+            a_task(0, TaskState.BACKOFF, due_at=at(60)),
+            {"last": an_attempt(0, AttemptState.YIELDED, error="no app"), "snapshot": APP_SNAPSHOT},
+            "handed_back",
+            ["mainspring worker --app sample"],
+        ),
+        (
+            a_task(0, TaskState.BACKOFF, due_at=at(60)),
+            {"last": an_attempt(0, AttemptState.YIELDED, error="no code of snapshot 12")},
+            "handed_back",
+            [None],
+        ),
+        (
+            a_task(0, TaskState.BACKOFF, due_at=at(-60)),
+            {"engine": NO_ENGINE},
+            "no_engine",
+            ["mainspring engine"],
+        ),
+        (
+            a_task(0, TaskState.RUNNING, worker="w1"),
+            {"workers": [a_worker()]},
+            "running",
+            [f"mainspring run logs {RUN_ID} t0"],
+        ),
+        (
+            a_task(0, TaskState.RUNNING, worker="w1", stop="cancel"),
+            {"workers": [a_worker()]},
+            "stopping",
+            [f"mainspring run logs {RUN_ID} t0"],
+        ),
+        (
+            a_task(0, TaskState.RUNNING, worker="w1"),
+            {"workers": [a_worker(renewed_at=at(-60))]},
+            "worker_lost",
+            [None],
+        ),
+        (
+            a_task(0, TaskState.RUNNING, worker="w1"),
+            {"engine": NO_ENGINE},
+            "worker_lost",
+            ["mainspring engine"],
+        ),
+        (
+            a_task(0, TaskState.FAILED, finished_at=at(-20)),
+            {},
+            "failed",
+            [f"mainspring run rerun {RUN_ID}"],
+        ),
+    ],
+)
+def test_each_reason_names_what_unblocks_it(
+    task: TaskLine, facts: dict[str, Any], reason: str, commands: list[str | None]
+) -> None:
+    cause = the_cause(task, **facts)
+    assert cause.reason is Reason(reason)
+    assert [step.command for step in cause.unblocks] == commands
+    assert all(step.text for step in cause.unblocks)
+
+
+def test_a_pause_says_when_by_whom_and_why() -> None:
+    cause = the_cause(ready(aside=True), dag=DagStanding(PAUSE), workers=[a_worker()])
+    assert cause.text == (
+        "t0 is ready for 10 s, but its dag was paused 5 min ago by ada@box: bad data"
+    )
+
+
+def test_a_pause_is_told_also_while_something_of_the_run_still_runs() -> None:
+    running = a_task(0, TaskState.RUNNING, worker="w1")
+    situation = a_situation(
+        [running, waiting(1), waiting(2)], dag=DagStanding(PAUSE), workers=[a_worker()]
+    )
+    for node in (None, 0, 1):
+        assert "its dag was paused 5 min ago by ada@box: bad data" in headline(situation, node)
+
+
+def test_a_run_whose_dag_is_gone_says_so() -> None:
+    situation = a_situation(
+        [ready(), waiting(1), waiting(2)], dag=DagStanding(gone_at=at(-60)), workers=[a_worker()]
+    )
+    assert "its dag is gone" in headline(situation, None)
