@@ -32,6 +32,7 @@ from mainspring.store.duties import renew_shard, take_shard, wake_backoff
 from mainspring.store.history import archive_runs
 from mainspring.store.ids import Ids
 from mainspring.store.marks import Mark, mark_task
+from mainspring.store.pauses import pause_dag, pause_queue, resume_dag, resume_queue, shift_slice
 from mainspring.store.runs import (
     Deed,
     NewRun,
@@ -41,7 +42,7 @@ from mainspring.store.runs import (
     stop_runs,
 )
 from tests.checker.case import Case, read_case
-from tests.checker.evidence import CLIENT, FAULTS, Answered, Asked, Fault, Log, now
+from tests.checker.evidence import CLIENT, FAULTS, Answered, Asked, Fault, Log, What, now
 from tests.checker.journal import install_journal
 from tests.checker.promises import PROMISES
 from tests.checker.sinks import fenced, raw
@@ -155,16 +156,17 @@ class Scene:
 
     def ask(
         self,
-        what: Literal["trigger", "cancel", "rerun", "mark"],
+        what: What,
         answer: Literal["ok", "failed", "unknown"],
         *,
         dag: str = "",
         key: str | None = None,
         run: int | None = None,
         made: int | None = None,
+        queue: str = "",
     ) -> None:
         self._asked += 1
-        self._client.write(Asked(self._asked, now(), what, dag, key, run))
+        self._client.write(Asked(self._asked, now(), what, dag, key, run, queue=queue))
         self._client.write(Answered(self._asked, now(), answer, made))
 
     async def trigger(
@@ -246,6 +248,7 @@ async def play(scene: Scene) -> None:
     await _hand_back(scene, worker)
     await _stop(scene, worker)
     await _mark(scene, worker)
+    await _pause(scene, worker)
     await _rerun(scene, worker)
 
 
@@ -322,6 +325,24 @@ async def _stop(scene: Scene, worker: Player) -> None:
         await stop_runs(scene.connection, [run], "cancel")
         scene.ask("cancel", "ok", run=run)
     await worker.work(claimed, Cancelled("by request"))
+
+
+async def _pause(scene: Scene, worker: Player) -> None:
+    """A dag and a queue, each with a task that waits until they are resumed."""
+    await scene.trigger(ONE)
+    paused = await pause_dag(scene.connection, ONE.name)
+    await shift_slice(scene.connection, paused.id, 0)
+    scene.ask("pause_dag", "ok", dag=ONE.name)
+    assert not await worker.claim()
+    await resume_dag(scene.connection, ONE.name)
+    await shift_slice(scene.connection, paused.id, 0)
+    scene.ask("resume_dag", "ok", dag=ONE.name)
+    await pause_queue(scene.connection, "default")
+    scene.ask("pause_queue", "ok", queue="default")
+    assert not await worker.claim()
+    await resume_queue(scene.connection, "default")
+    scene.ask("resume_queue", "ok", queue="default")
+    await worker.work(await worker.take())
 
 
 async def _rerun(scene: Scene, worker: Player) -> None:

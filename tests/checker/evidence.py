@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -27,19 +27,32 @@ FAULTS = "faults.jsonl"
 
 _T = TypeVar("_T")
 
+What: TypeAlias = Literal[
+    "trigger",
+    "cancel",
+    "rerun",
+    "mark",
+    "priority",
+    "pause_dag",
+    "resume_dag",
+    "pause_queue",
+    "resume_queue",
+]
+
 
 class Asked(msgspec.Struct, frozen=True, tag="asked"):
     """A caller asks. `number` names the request; a repetition of it is a request of its own."""
 
     number: int
     at: float
-    what: Literal["trigger", "cancel", "rerun", "mark"]
+    what: What
     dag: str = ""
     key: str | None = None
     """Idempotency key: requests that share it are the same request."""
     run: int | None = None
     """The run that is to be cancelled or run again, or of which a task is closed by hand."""
     priority: int | None = None
+    queue: str = ""
 
 
 class Answered(msgspec.Struct, frozen=True, tag="answered"):

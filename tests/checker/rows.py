@@ -245,6 +245,26 @@ class PastTaskRow(Row, frozen=True, gc=False):
         return self.id
 
 
+class DagRow(Row, frozen=True, gc=False):
+    id: int
+    name: str
+    paused_at: datetime | None = None
+
+    @property
+    def key(self) -> int:
+        return self.id
+
+
+class QueueRow(Row, frozen=True, gc=False):
+    id: int
+    name: str
+    paused_at: datetime | None = None
+
+    @property
+    def key(self) -> int:
+        return self.id
+
+
 ROWS: dict[str, type[Row]] = {
     "run": RunRow,
     "task": TaskRow,
@@ -260,5 +280,7 @@ ROWS: dict[str, type[Row]] = {
     "shard": ShardRow,
     "run_history": PastRunRow,
     "task_history": PastTaskRow,
+    "dag": DagRow,
+    "queue": QueueRow,
 }
 """By the name of the table, all that the journal watches."""

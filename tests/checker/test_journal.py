@@ -125,7 +125,8 @@ async def test_what_was_there_before_is_noted_as_found(connection: Connection) -
     await install_journal(connection)
     await install_journal(connection)
     journal = await read_journal(connection)
-    assert [(move.relation, move.kind) for move in journal.moves()] == [("shard", "F")]
+    found = [(move.relation, move.kind) for move in journal.moves()]
+    assert found == [("shard", "F"), ("queue", "F")]
 
 
 async def test_every_table_that_is_watched_can_be_read(scene: Scene) -> None:

@@ -15,7 +15,7 @@ import datetime
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
 from random import Random
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -25,9 +25,8 @@ from mainspring.store.marks import Mark
 from mainspring.store.runs import Deed, read_standing
 from tests.checker.evidence import Answered, Asked, Log, now
 
-What: TypeAlias = Literal["trigger", "cancel", "rerun", "mark"]
-
 PRIORITY_DEFAULT = 5
+_QUEUE = "default"
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -49,6 +48,8 @@ class Pace(msgspec.Struct, frozen=True):
     cancel_share: float = 0.08
     rerun_share: float = 0.05
     mark_share: float = 0.08
+    priority_share: float = 0.03
+    pause_share: float = 0.02
 
 
 USUAL = Pace()
@@ -171,7 +172,6 @@ class Caller:
         self._patience_seconds = patience_seconds
         self._pace = pace
         self._random = Random(f"{seed} {name}")
-        self._by_hand = Random(f"{seed} {name} by hand")
         self._wishes = wishes(self._random, pace, name)
         self._runs: list[int] = []
         self._unsettled: list[Wish] = []
@@ -197,16 +197,30 @@ class Caller:
         if self._unsettled and drawn < 0.3:
             await self._trigger(self._unsettled.pop(0))
             return
-        drawn = self._random.random()
-        if self._runs and drawn < self._pace.cancel_share:
+        shares = {
             # The young ones more often: they are still under way.
-            await self._cancel(self._random.choice(self._runs[-20:]))
-        elif self._runs and drawn < self._pace.cancel_share + self._pace.rerun_share:
-            await self._rerun(self._random.choice(self._runs))
-        elif self._runs and self._by_hand.random() < self._pace.mark_share:
-            await self._mark(self._by_hand.choice(self._runs[-20:]))
-        else:
-            await self._trigger(next(self._wishes))
+            "cancel": self._pace.cancel_share if self._runs else 0.0,
+            "rerun": self._pace.rerun_share if self._runs else 0.0,
+            "mark": self._pace.mark_share if self._runs else 0.0,
+            "priority": self._pace.priority_share if self._runs else 0.0,
+            "pause": self._pace.pause_share,
+        }
+        [act] = self._random.choices(
+            [*shares, "trigger"], [*shares.values(), 1.0 - sum(shares.values())]
+        )
+        match act:
+            case "cancel":
+                await self._cancel(self._random.choice(self._runs[-20:]))
+            case "rerun":
+                await self._rerun(self._random.choice(self._runs))
+            case "mark":
+                await self._mark(self._random.choice(self._runs[-20:]))
+            case "priority":
+                await self._prioritize(self._random.choice(self._runs[-20:]))
+            case "pause":
+                await self._pause()
+            case _:
+                await self._trigger(next(self._wishes))
 
     async def _trigger(self, wish: Wish) -> None:
         client = await self._connected()
@@ -241,7 +255,7 @@ class Caller:
     async def _mark(self, run: int) -> None:
         """Some task of it, whatever it does at the moment."""
         client = await self._connected()
-        place, skips = self._by_hand.random(), self._by_hand.random() < 0.3
+        place, skips = self._random.random(), self._random.random() < 0.3
 
         async def mark() -> None:
             standing = await client.ask(read_standing, run)
@@ -252,6 +266,33 @@ class Caller:
 
         await self._books.asking(Asked(0, 0.0, "mark", run=run), mark)
 
+    async def _prioritize(self, run: int) -> None:
+        client = await self._connected()
+        priority = self._random.randint(0, 9)
+
+        async def prioritize() -> None:
+            await client.set_priority(run, priority)
+
+        await self._books.asking(Asked(0, 0.0, "priority", run=run, priority=priority), prioritize)
+
+    async def _pause(self) -> None:
+        """Pause a dag or the queue for a moment, and ask for its resume until that is answered."""
+        client = await self._connected()
+        if self._random.random() < 0.7:
+            dag = self._random.choice(DAGS)
+            pausing, resuming = Asked(0, 0.0, "pause_dag", dag), Asked(0, 0.0, "resume_dag", dag)
+            pause, resume = _given(client.pause_dag, dag), _given(client.resume_dag, dag)
+        else:
+            pausing = Asked(0, 0.0, "pause_queue", queue=_QUEUE)
+            resuming = Asked(0, 0.0, "resume_queue", queue=_QUEUE)
+            pause, resume = _given(client.pause_queue, _QUEUE), _given(client.resume_queue, _QUEUE)
+        await self._books.asking(pausing, pause)
+        await asyncio.sleep(self._random.uniform(0.1, 1.0))
+        answered = await self._books.asking(resuming, resume)
+        while answered.answer != "ok":
+            await asyncio.sleep(0.1)
+            answered = await self._books.asking(resuming, resume)
+
     async def _connected(self) -> Client:
         """A client that has once reached the database; later it comes back by itself."""
         while self._client is None:
@@ -261,6 +302,15 @@ class Caller:
             except UnavailableError:
                 await asyncio.sleep(0.1)
         return self._client
+
+
+def _given(
+    function: Callable[[str], Awaitable[object]], name: str
+) -> Callable[[], Awaitable[None]]:
+    async def ask() -> None:
+        await function(name)
+
+    return ask
 
 
 def _now() -> datetime.datetime:

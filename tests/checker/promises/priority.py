@@ -9,6 +9,7 @@ from tests.checker.blame import ABORTING
 from tests.checker.case import Case
 from tests.checker.finding import Finding
 from tests.checker.journal import Move, Snapshot, Transaction
+from tests.checker.promises.pauses import Paused
 from tests.checker.rows import ClaimRow, ReadyRow, TaskRow
 
 RESCAN_SECONDS = 1.0
@@ -46,6 +47,7 @@ def the_urgent_come_first(case: Case) -> Finding:
       journal has that transaction, and then it had not seen the claim; or it was ended half-way,
       which takes a fault close by.
     - what came into view behind the worker's mark, for as long as it may look from there.
+    - what is of a paused dag. When that is resumed, it comes into view.
     A child that is granted to the worker of its parent comes before tasks of the same priority,
     which is no inversion; before more urgent ones it does not, and is held to the same rule.
     """
@@ -57,6 +59,7 @@ def the_urgent_come_first(case: Case) -> Finding:
         if move.kind == "D" and isinstance(move.row, ReadyRow)
     }
     marks = _Marks()
+    paused = Paused()
     excused = 0
     for transaction in case.journal.transactions:
         claims = list(_claims(transaction, case))
@@ -65,6 +68,8 @@ def the_urgent_come_first(case: Case) -> Finding:
             finding.exercised += queue.offers_a_choice(claim)
             for passed in queue.more_urgent(claim):
                 if _was_leaving(leaving.get(passed.row.position), claim):
+                    continue
+                if case.runs_ever[case.ever[passed.row.task_id].run_id].dag_id in paused.dags:
                     continue
                 if marks.may_hide(claim, passed) or _abort_close_by(case, claim):
                     excused += 1
@@ -76,6 +81,10 @@ def the_urgent_come_first(case: Case) -> Finding:
                     f" ({claim.transaction})"
                 )
             marks.learn(claim)
+        for move in transaction.moves:
+            resumed = paused.learn(move)
+            if resumed is not None:
+                queue.see_again(transaction, resumed, case)
     finding.notes.append(f"{excused} inversions excused: behind a mark, or beside a fault")
     return finding
 
@@ -122,6 +131,14 @@ class _Queue:
             if isinstance(move.after, ReadyRow):
                 row = move.after
                 self._lanes[row.lane][row.priority][row.position] = Queued(row, transaction.id)
+
+    def see_again(self, transaction: Transaction, dag_id: int, case: Case) -> None:
+        """What waits of a dag that was resumed is as if it came now."""
+        for rows in (rows for lane in self._lanes.values() for rows in lane.values()):
+            for position, queued in rows.items():
+                run_id = case.ever[queued.row.task_id].run_id
+                if case.runs_ever[run_id].dag_id == dag_id:
+                    rows[position] = Queued(queued.row, transaction.id)
 
     def more_urgent(self, claim: Claim) -> list[Queued]:
         """What it saw and left, above what it took."""
