@@ -27,6 +27,7 @@ from mainspring.config import Config, database_url
 from mainspring.domain.lanes import SlotKind
 from mainspring.embedded import EmbeddedPostgres
 from mainspring.engine.engine import Engine
+from mainspring.logs.places import check_place
 from mainspring.store.connection import connect
 from mainspring.store.migrate import check_schema, migrate
 from mainspring.worker.apps import check_apps
@@ -66,6 +67,7 @@ def configure_logging() -> None:
 
 
 def run_engine(config: Config) -> int:
+    check_place(config.object_store)
     url = database_url(config)
     return uvloop.run(_serve(url, lambda: Engine(config, url)))
 
@@ -172,6 +174,7 @@ async def run_up(
     The processes write their logs into files in `logs`, or to our own standard error.
     """
     configure_logging()
+    check_place(config.object_store)
     postgres = None if config.database_url else EmbeddedPostgres(config.home)
     url = config.database_url or (postgres.start() if postgres else "")
     try:
@@ -184,6 +187,8 @@ async def run_up(
             "MAINSPRING_HOME": str(config.home),
             _PARENT: str(os.getpid()),
         }
+        if config.object_store is not None:
+            environment["MAINSPRING_OBJECTS"] = config.object_store
         if config.dags is not None:
             environment["MAINSPRING_DAGS"] = str(config.dags.absolute())
         elif config.repository is not None:

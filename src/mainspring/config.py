@@ -80,11 +80,22 @@ class Config(msgspec.Struct, frozen=True):
     """How long finished runs are kept."""
     apps: tuple[str, ...] = ()
     """Modules of installed applications whose tasks a worker may run."""
+    objects_url: str | None = None
+    """The object store that long logs move to."""
 
     @property
     def snapshots(self) -> Path:
         """Where workers keep the code that runs are pinned to."""
         return self.home / "snapshots"
+
+    @property
+    def object_store(self) -> str | None:
+        """The name of the object store that long logs move to; None if they stay.
+
+        The folder in the home is where the embedded database is, and shares its fate. Beside a
+        database of one's own it would be one machine's alone, so a store has to be named.
+        """
+        return self.objects_url or ("home:" if self.database_url is None else None)
 
 
 def load_config(
@@ -105,6 +116,7 @@ def load_config(
         leases=_leases(environ),
         keep=_keep(environ),
         apps=tuple(apps or _listed(_read(environ, "APPS"))),
+        objects_url=_read(environ, "OBJECTS"),
     )
 
 

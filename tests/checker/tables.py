@@ -95,7 +95,10 @@ async def read_tables(connection: Connection) -> Tables:
         },
         logged={
             (row["task_id"], row["term"])
-            for row in await connection.fetch("select distinct task_id, term from mainspring.log")
+            for row in await connection.fetch(
+                "select task_id, term from mainspring.log"
+                " union select task_id, term from mainspring.long_log"
+            )
         },
         epoch=await connection.fetchval("select number from mainspring.epoch"),
     )

@@ -164,7 +164,7 @@ async def test_a_start_marked_by_another_worker_is_caught(surgery: Surgery) -> N
 async def test_a_log_under_a_term_that_nobody_held_is_caught(surgery: Surgery) -> None:
     held = await surgery.hold()
     await surgery.sql(
-        "insert into mainspring.log (task_id, term, number, written_at, content)"
+        "insert into mainspring.log (task_id, term, start, written_at, content)"
         f" values ({held.task_id}, 9, 1, now(), 'x')"
     )
     await surgery.finds("L3", f"task {held.task_id} ", "a log under term 9")

@@ -10,7 +10,7 @@ import mainspring
 from mainspring.store.statements import statements_of
 
 _SOURCE = Path(mainspring.__file__).parent
-_FILES = ("runs", "attempts", "duties", "dags", "history", "hand", "pauses")
+_FILES = ("runs", "attempts", "duties", "dags", "history", "hand", "logs", "pauses")
 _WRITES = re.compile(r"\b(insert into|update mainspring|delete from|for update|nextval)\b")
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +16,11 @@ from typing import NamedTuple
 import pytest
 
 from mainspring import faults
+from mainspring.domain.marks import Ending
 from mainspring.engine.audit import Audit
 from mainspring.store.connection import Connection, Line, connect, fetch
 from mainspring.store.history import archive_runs
+from mainspring.store.logs import append_log, intend_object, list_logs
 from mainspring.store.migrate import check_schema
 from mainspring.store.pauses import pause_dag, pause_queue, shift_slice
 from mainspring.store.reading import read_clock
@@ -54,8 +57,18 @@ ENGINE = {
     "after take_shard",
     "after wake_backoff",
 }
-PRUNING = {"after drop_period", "after forget_problems"}
+PRUNING = {"after drop_period", "after forget_problems", "after list_objects_of_period"}
 """What engines come to now and then; the command `prune`, which does the same, dies there."""
+MOVING = {
+    "a log is an object and still in the database",
+    "after adopt_log",
+    "after forget_removals",
+    "after intend_object",
+    "after let_log_stay",
+    "after take_removals",
+    "objects are removed and still listed",
+}
+"""Between the steps by which a long log becomes an object, and an object goes."""
 
 
 # --- engines and workers -----------------------------------------------------------------------
@@ -318,14 +331,89 @@ async def _migrated(server: Server, fault: str) -> None:
     await server.drop(database)
 
 
-async def _run(url: str, words: list[str], fault: str | None = None) -> int:
-    environment = {**os.environ, "MAINSPRING_DATABASE_URL": url}
+async def _run(
+    url: str, words: list[str], fault: str | None = None, more: Mapping[str, str] | None = None
+) -> int:
+    environment = {**os.environ, "MAINSPRING_DATABASE_URL": url, **(more or {})}
     if fault is not None:
         environment[faults.VARIABLE] = fault
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "mainspring", *words, env=environment
     )
-    return await process.wait()
+    try:
+        return await process.wait()
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise
+
+
+# --- logs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("point", sorted(MOVING))
+async def test_an_engine_may_die_while_it_moves_logs(
+    server: Server, tmp_path: Path, point: str
+) -> None:
+    database = await server.create()
+    url, folder = server.url(database), tmp_path / "objects"
+    connection = await connect(url, name="test")
+    content = b"".join(b"line %d\n" % number for number in range(20_000))
+    whole, torn = await _two_long_logs(connection, content)
+    # An object that another engine has left behind, long ago.
+    await intend_object(connection, folder.as_uri(), "logs/0/left.gz", seconds=0.0)
+    (folder / "logs/0").mkdir(parents=True)
+    (folder / "logs/0/left.gz").write_bytes(b"half")
+    environment = {
+        "MAINSPRING_OBJECTS": folder.as_uri(),
+        "MAINSPRING_HOME": str(tmp_path),
+        "MAINSPRING_KEEP": "36500d",  # the runs of a bare worker are old
+    }
+    assert await _run(url, ["engine"], f"die {point} 1", environment) == -signal.SIGKILL
+    [log] = await list_logs(connection, whole, whole + 1)
+    assert (log.mark.ending, log.mark.bytes) == (Ending.COMPLETE, len(content))
+    engine = asyncio.create_task(_run(url, ["engine"], None, environment))
+
+    async def busy() -> bool:
+        # The day of what died is over, and nobody takes it for his any more.
+        await connection.execute("update mainspring.object_removal set due_at = now()")
+        return bool(
+            await connection.fetchval(
+                "select exists (select 1 from mainspring.object_removal) or exists ("
+                "  select 1 from mainspring.long_log where moved_at is null and not stays)"
+            )
+        )
+
+    while await busy():
+        assert not engine.done(), "the engine died"
+        await asyncio.sleep(0.05)
+    engine.cancel()
+    await asyncio.gather(engine, return_exceptions=True)
+    [log] = await list_logs(connection, whole, whole + 1)
+    [holed] = await list_logs(connection, torn, torn + 1)
+    assert log.moved is not None
+    assert [path for path in folder.rglob("*") if path.is_file()] == [folder / log.moved.key]
+    assert gzip.decompress((folder / log.moved.key).read_bytes()) == content
+    assert (holed.moved, str(holed.mark)) == (None, f"lost after byte {len(content):,}")
+    assert not await violations(connection)
+    await connection.close()
+    await server.drop(database)
+
+
+async def _two_long_logs(connection: Connection, content: bytes) -> tuple[int, int]:
+    """Of attempts that are over: one whole, and one with a hole."""
+    spec = dag_of()
+    runs = [await start_dag(connection, spec) for _ in range(2)]
+    worker = await BareWorker.join(connection, spec)
+    claims = await worker.claim()
+    for run_id in runs:
+        await append_log(connection, [(run_id, 1, 0, content)])
+    await append_log(connection, [(runs[1], 1, len(content) + 1, b"after the hole")])
+    for claimed in claims:
+        await worker.end(claimed)
+    # Long ago, so that nobody waits for more of it.
+    await connection.execute("update mainspring.log set written_at = now() - interval '1 hour'")
+    return runs[0], runs[1]
 
 
 # --- what only a broken system passes ------------------------------------------------------------
@@ -355,7 +443,7 @@ async def test_an_engine_that_dies_while_it_mends_has_mended_nothing_and_mends_l
 def test_every_point_is_passed_by_somebody() -> None:
     """What engines, workers and commands die at, by the tests above, is all there is."""
     assert named_points() == (
-        {point for point in WORKER | ENGINE if not point.startswith("after ")}
+        {point for point in WORKER | ENGINE | MOVING if not point.startswith("after ")}
         | {
             "a migration is applied and not recorded",
             "views and guards are made and not recorded",

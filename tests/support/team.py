@@ -155,7 +155,7 @@ class Team:
     async def log_of(self, run_id: int) -> bytes:
         rows = await self.rows(
             "select content from mainspring.log l join mainspring.task t on t.id = l.task_id"
-            " where t.run_id = $1 order by l.task_id, l.term, l.number",
+            " where t.run_id = $1 order by l.task_id, l.term, l.start",
             run_id,
         )
         return b"".join(row["content"] for row in rows)

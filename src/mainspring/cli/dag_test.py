@@ -187,7 +187,7 @@ class _Tester:
 
 class _Screen:
     def __init__(self, spec: DagSpec) -> None:
-        from mainspring.cli.logs import LogWriter
+        from mainspring.cli.log_writer import LogWriter
         from mainspring.cli.output import console
 
         self._spec = spec
@@ -198,7 +198,7 @@ class _Screen:
         self._unrun = 0
 
     def logged(self, node: int, term: int, data: bytes) -> None:
-        from mainspring.store.reading import LogChunk
+        from mainspring.store.logs import LogChunk
 
         self._writer.write(LogChunk(node, term, 0, data))
         self._writer.flush()

@@ -112,6 +112,7 @@ async def _checks(config: Config) -> AsyncIterator[Check]:
             yield problems_check(
                 await reading.count_recent_problems(connection, seconds=_PROBLEM_SECONDS)
             )
+            yield await objects_check(config)
             async for check in _promises(connection):
                 yield check
     except MainspringError as error:
@@ -221,6 +222,22 @@ def files_check(problems: list[FileProblem]) -> Check:
             len(problems),
         )
     return Check("files", Verdict.OK, "every file of dags could be read")
+
+
+async def objects_check(config: Config) -> Check:
+    """Put, read and remove a small object, from this machine and with this environment."""
+    from mainspring.logs.places import Places
+
+    name = config.object_store
+    if name is None:
+        fix = "if that is too much for it, name a store in MAINSPRING_OBJECTS"
+        return Check("objects", Verdict.OK, "long logs stay in the database", fix)
+    try:
+        await Places(config.home).probe(name)
+    except MainspringError as error:
+        found = f"long logs stay in the database: {error.message}"
+        return Check("objects", Verdict.WARNING, found, error.hint)
+    return Check("objects", Verdict.OK, f"`{name}` takes and gives objects")
 
 
 def problems_check(recent: int) -> Check:

@@ -34,15 +34,12 @@ def prune(keep: str | None, dry_run: bool, as_json: bool, home: Path | None) -> 
     from mainspring.config import load_config
     from mainspring.domain.durations import parse_duration
 
-    kept = (
-        load_config(home=home).keep
-        if keep is None
-        else timedelta(seconds=parse_duration(keep, what="`--keep`"))
-    )
-    with_client(home, _prune, kept, dry_run, as_json)
+    config = load_config(home=home)
+    kept = config.keep if keep is None else timedelta(seconds=parse_duration(keep, what="`--keep`"))
+    with_client(home, _prune, kept, config.home, dry_run, as_json)
 
 
-async def _prune(client: Client, keep: timedelta, dry_run: bool, as_json: bool) -> None:
+async def _prune(client: Client, keep: timedelta, home: Path, dry_run: bool, as_json: bool) -> None:
     from mainspring.cli.output import console, error_console, print_json
     from mainspring.cli.words import counted
     from mainspring.store.history import KEYS_KEPT, count_old, prune_step
@@ -50,7 +47,7 @@ async def _prune(client: Client, keep: timedelta, dry_run: bool, as_json: bool) 
 
     now = await client.ask(read_clock)
     cutoff, keys_before = now - keep, now - min(keep, KEYS_KEPT)
-    runs = periods = 0
+    runs = periods = objects = 0
     if dry_run:
         runs = await client.ask(count_old, cutoff)
     else:
@@ -60,9 +57,16 @@ async def _prune(client: Client, keep: timedelta, dry_run: bool, as_json: bool) 
             ):
                 runs, periods = runs + pruned.runs, periods + pruned.periods
                 status.update(f"pruned {counted(runs, 'run')} and {counted(periods, 'period')}")
+            objects = await _remove_objects(client, home)
     if as_json:
         print_json(
-            {"dry_run": dry_run, "finished_before": cutoff, "runs": runs, "periods": periods}
+            {
+                "dry_run": dry_run,
+                "finished_before": cutoff,
+                "runs": runs,
+                "periods": periods,
+                "objects": objects,
+            }
         )
         return
     went = f"{counted(runs, 'run')} finished before {cutoff:%Y-%m-%d %H:%M} UTC"
@@ -71,4 +75,23 @@ async def _prune(client: Client, keep: timedelta, dry_run: bool, as_json: bool) 
         out.print(f"{went}; none was pruned.")
     else:
         more = f", and {counted(periods, 'whole period')}" if periods else ""
+        more += f", with {counted(objects, 'object')}" if objects else ""
         out.print(f"Pruned: {went}{more}.")
+
+
+async def _remove_objects(client: Client, home: Path) -> int:
+    """Those of the logs that went. What cannot be removed from here is left to an engine."""
+    from mainspring.cli.output import error_console
+    from mainspring.domain.errors import MainspringError
+    from mainspring.logs.move import remove_objects
+    from mainspring.logs.places import Places
+
+    objects = 0
+    try:
+        while removed := await remove_objects(client.ask, Places(home)):
+            objects += removed
+    except MainspringError as error:
+        error_console().print(
+            f"objects of logs are left to an engine: {error}", style="yellow", markup=False
+        )
+    return objects

@@ -16,6 +16,7 @@ from mainspring.engine.archive import Archive
 from mainspring.engine.audit import Audit
 from mainspring.engine.deadlines import Deadlines
 from mainspring.engine.duty import Duty, run_duty
+from mainspring.engine.move_logs import MoveLogs
 from mainspring.engine.notify import Notify
 from mainspring.engine.read_dags import ReadDags
 from mainspring.engine.reap import Reap
@@ -72,9 +73,11 @@ class Engine:
             (Archive(), Line(self._url, name="engine archive")),
             (Retain(self._config.keep), Line(self._url, name="engine retain")),
         ]
+        move_line = Line(self._url, name="engine logs")
         notify = Line(self._url, name="engine notify")
         tasks = [
             asyncio.create_task(notifier.run()),
+            asyncio.create_task(MoveLogs(self._config, move_line).run()),
             asyncio.create_task(Notify(notify).run()),
             *(asyncio.create_task(run_duty(duty, line)) for duty, line in duties),
         ]
@@ -92,6 +95,7 @@ class Engine:
             await _cancel([keeping, watching, *tasks])
             for _, line in duties:
                 await line.close()
+            await move_line.close()
             await notify_line.close()
             await notify.close()
 

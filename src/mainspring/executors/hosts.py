@@ -426,7 +426,10 @@ class Hosts:
             if outcome is None:
                 self._try_elsewhere(held, link)
             else:
-                self._finish_soon(held, outcome, link.board.begun[slot])
+                begun_ns = link.board.begun[slot]
+                # What a process prints is in the pipe at once; the others collect it first.
+                log_cut = begun_ns != NOT_BEGUN and link.pool.kind is not SlotKind.PROCESS
+                self._finish_soon(held, outcome, begun_ns, log_cut=log_cut)
 
     def _try_elsewhere(self, held: Held, link: HostLink) -> None:
         held.link = None
@@ -448,6 +451,8 @@ class Hosts:
         started_ns: int,
         finished_ns: int,
         offset_ns: int,
+        *,
+        log_cut: bool = False,
     ) -> None:
         # An end before the stop was asked for is an end by itself, though told later.
         if (
@@ -466,17 +471,21 @@ class Hosts:
                 outcome,
                 (started_ns + offset_ns) // 1000 if started_ns != NOT_BEGUN else None,
                 (finished_ns + offset_ns) // 1000,
+                log_cut,
             )
         )
 
-    def _finish_soon(self, held: Held, outcome: Outcome, begun_ns: int = NOT_BEGUN) -> None:
+    def _finish_soon(
+        self, held: Held, outcome: Outcome, begun_ns: int = NOT_BEGUN, *, log_cut: bool = False
+    ) -> None:
         """End a job for which its host does not speak; never inside the worker's own call."""
         now_ns = time.monotonic_ns()
         held.stop = None
         ended: list[Ended] = []
         # Of a job that is over and whose answer was lost, only the sending is known.
         started_ns = begun_ns if begun_ns != OVER else int(held.sent_at * 1e9)
-        self._end(ended, held, outcome, started_ns, now_ns, time.time_ns() - now_ns)
+        offset_ns = time.time_ns() - now_ns
+        self._end(ended, held, outcome, started_ns, now_ns, offset_ns, log_cut=log_cut)
         self._loop.call_soon(self._listener.ended, ended)
 
     def _stop(self, held: Held, outcome: Outcome, at: float) -> None:

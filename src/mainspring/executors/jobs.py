@@ -45,6 +45,8 @@ class Ended(msgspec.Struct, frozen=True):
     started_us: int | None
     """None if user code was never reached."""
     finished_us: int
+    log_cut: bool = False
+    """Its host died with what it printed last."""
 
 
 class Listener(Protocol):

@@ -318,18 +318,6 @@ async def end_worker(connection: Connection, worker_id: int, ending: str) -> Non
     await fetch(connection, statement("end_worker"), worker_id, ending)
 
 
-async def append_log(connection: Connection, chunks: Sequence[tuple[int, int, int, bytes]]) -> None:
-    """`chunks` holds (task, term, number, content)."""
-    await fetch(
-        connection,
-        statement("append_log"),
-        [chunk[0] for chunk in chunks],
-        [chunk[1] for chunk in chunks],
-        [chunk[2] for chunk in chunks],
-        [chunk[3] for chunk in chunks],
-    )
-
-
 async def _explain_refused(
     connection: Connection, worker_id: int, items: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], Literal["already_yours", "superseded"]]:

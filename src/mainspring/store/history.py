@@ -18,6 +18,7 @@ import asyncpg
 import msgspec
 
 from mainspring.store.connection import Connection, fetch
+from mainspring.store.logs import list_objects_of_period
 from mainspring.store.statements import statement
 
 PARTITIONED = {
@@ -26,6 +27,7 @@ PARTITIONED = {
     "attempt": "task_id",
     "payload": "owner_id",
     "log": "task_id",
+    "long_log": "task_id",
 }
 """Tables by period, each with the column that its period is found by."""
 
@@ -121,6 +123,7 @@ async def drop_old_period(connection: Connection, finished_before: datetime) -> 
         if period is None:
             return False
         first_id, until_id = period
+        await list_objects_of_period(connection, first_id, until_id)
         for parent, column in PARTITIONED.items():
             await _fold_into_older(connection, parent, column, first_id, until_id)
         await fetch(connection, statement("forget_problems"), first_id, until_id)

@@ -135,13 +135,6 @@ class AttemptLine(msgspec.Struct, frozen=True):
     generation: int = 1
 
 
-class LogChunk(msgspec.Struct, frozen=True):
-    task_id: int
-    term: int
-    number: int
-    content: bytes
-
-
 class WorkerLine(msgspec.Struct, frozen=True):
     """A living worker and what it has in hand."""
 
@@ -394,46 +387,6 @@ async def last_attempts(connection: Connection, task_ids: Sequence[int]) -> dict
     """The newest ended attempt of each task that has one."""
     rows = await fetch(connection, statement("last_attempts"), list(task_ids))
     return {row["task_id"]: _attempt(row) for row in rows}
-
-
-async def page_log(
-    connection: Connection,
-    after: tuple[int, int, int],
-    below_task_id: int,
-    *,
-    terms: Sequence[int] | None = None,
-    limit: int = 16,
-) -> list[LogChunk]:
-    """The chunks after (task, term, number), at most 64 kB each."""
-    rows = await fetch(
-        connection,
-        statement("page_log"),
-        *after,
-        below_task_id,
-        None if terms is None else list(terms),
-        limit,
-    )
-    return [LogChunk(**row) for row in rows]
-
-
-async def follow_logs(
-    connection: Connection,
-    after: Sequence[tuple[int, int, int]],
-    *,
-    terms: Sequence[int] | None = None,
-    limit: int = 16,
-) -> list[LogChunk]:
-    """What came after each (task, term, number)."""
-    rows = await fetch(
-        connection,
-        statement("follow_logs"),
-        [task_id for task_id, _, _ in after],
-        [term for _, term, _ in after],
-        [number for _, _, number in after],
-        None if terms is None else list(terms),
-        limit,
-    )
-    return [LogChunk(**row) for row in rows]
 
 
 # --- who does it --------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from importlib.resources import files
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _FILES = (
     *("runs", "attempts", "duties", "dags", "history"),
-    *("hand", "pauses", "reading", "invariants"),
+    *("hand", "logs", "pauses", "reading", "invariants"),
 )
 
 

@@ -22,9 +22,12 @@ import msgspec
 from mainspring.cli.shapes import all_attempts
 from mainspring.client import Client, SyncClient
 from mainspring.client.subjects import Subject
+from mainspring.config import load_config
 from mainspring.domain.errors import MainspringError
 from mainspring.domain.specs import PAYLOAD_BYTES_MAX, DagSpec
 from mainspring.domain.states import RunState
+from mainspring.logs.places import Places
+from mainspring.logs.read import LogReader
 from mainspring.store import reading
 from mainspring.store.reading import AttemptLine, RunLine, TaskLine
 from mainspring.testing.results import AttemptResult, RunResult, TaskResult
@@ -231,14 +234,12 @@ def _attempt(line: AttemptLine, beginning: datetime, log: str) -> AttemptResult:
 
 async def _logs(client: Client, run: RunLine, tasks: list[TaskLine]) -> dict[tuple[int, int], str]:
     """What attempts printed, by task and term."""
-    pieces: dict[tuple[int, int], bytes] = {}
-    after = (tasks[0].id, 0, -1)
-    while chunks := await client.ask(reading.page_log, after, tasks[-1].id + 1):
-        for chunk in chunks:
-            key = (chunk.task_id, chunk.term)
-            pieces[key] = pieces.get(key, b"") + chunk.content
-        after = (chunks[-1].task_id, chunks[-1].term, chunks[-1].number)
-    return {key: data.decode("utf-8", "replace") for key, data in pieces.items()}
+    reader = LogReader(client.ask, Places(load_config().home))
+    found: dict[tuple[int, int], str] = {}
+    async for log in reader.logs(tasks[0].id, tasks[-1].id + 1):
+        pieces = [piece async for _, piece in reader.pieces(log, 0, log.stored)]
+        found[log.task_id, log.term] = b"".join(pieces).decode("utf-8", "replace")
+    return found
 
 
 def _seconds(since: datetime, until: datetime | None) -> float:

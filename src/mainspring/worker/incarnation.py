@@ -331,6 +331,8 @@ class Incarnation:
             holding = self._hand.get(end.task_id, end.term)
             assert holding is not None, "a task ended that this worker does not hold"
             self._slots.give_back(holding.kind)
+            if end.log_cut:
+                self._logs.cut(end.task_id, end.term)
             if end.started_us is not None:
                 seconds = (end.finished_us - end.started_us) / 1e6
                 self._slots.learn(holding.kind, seconds, time.monotonic())

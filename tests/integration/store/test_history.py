@@ -9,7 +9,6 @@ import pytest
 
 from mainspring.domain.outcomes import Succeeded
 from mainspring.domain.specs import RetrySpec
-from mainspring.store.attempts import append_log
 from mainspring.store.connection import Connection, connect, fetch
 from mainspring.store.dags import register_dag
 from mainspring.store.history import (
@@ -21,6 +20,7 @@ from mainspring.store.history import (
     period_ids,
     prune_step,
 )
+from mainspring.store.logs import append_log
 from mainspring.store.runs import stop_runs
 from tests.support.factory import BareWorker, dag_of, failure, start_dag, start_run
 
@@ -122,7 +122,7 @@ async def test_a_period_is_dropped_whole_and_open_runs_keep_what_they_need(
     closed, open_ = [await start_run(connection, dag, parameters=large) for _ in range(2)]
     worker = await BareWorker.join(connection, spec)
     for claimed in await worker.claim():
-        await append_log(connection, [(claimed.task_id, claimed.term, 0, b"log")])
+        await append_log(connection, [(claimed.task_id, claimed.term, 0, b"long log" * 10_000)])
         await worker.end(claimed, failure() if claimed.task_id == open_ else Succeeded(large))
     await _archive_all(connection)
     cutoff = await _now(connection) + LATER

@@ -23,10 +23,11 @@ from mainspring.domain.outcomes import (
 from mainspring.domain.reruns import undone_tasks
 from mainspring.domain.specs import DagSpec, RetrySpec
 from mainspring.engine.archive import Archive
-from mainspring.store.attempts import append_log, read_claims
+from mainspring.store.attempts import read_claims
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.duties import due_deadlines, wake_backoff, wake_starts
 from mainspring.store.history import archive_runs, bring_back_run, forget_runs
+from mainspring.store.logs import append_log
 from mainspring.store.payloads import read_parameters, read_results
 from mainspring.store.runs import Reopened, read_standing, reopen_run, stop_runs
 from mainspring.store.statements import statement

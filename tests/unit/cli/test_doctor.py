@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from mainspring.cli import doctor
 from mainspring.cli.doctor import Verdict
+from mainspring.config import Config
 from mainspring.domain.lanes import SlotKind
 from mainspring.store.reading import EngineLine, LaneLine, ServerLine
 
@@ -53,3 +55,16 @@ def test_a_broken_promise_is_counted() -> None:
     assert doctor.promise_check("N1_x", 0).verdict is Verdict.OK
     check = doctor.promise_check("N1_x", 2)
     assert (check.verdict, check.count) == (Verdict.BROKEN, 2)
+
+
+async def test_an_object_store_that_cannot_be_used_is_a_warning(tmp_path: Path) -> None:
+    check = await doctor.objects_check(Config(home=tmp_path))
+    assert (check.verdict, check.found) == (Verdict.OK, "`home:` takes and gives objects")
+    assert not list((tmp_path / "objects").rglob("*")), "nothing is left of the probe"
+    check = await doctor.objects_check(Config(home=tmp_path, database_url="elsewhere"))
+    assert check.verdict is Verdict.OK
+    (tmp_path / "file").write_text("in the way")
+    url = (tmp_path / "file" / "objects").as_uri()
+    check = await doctor.objects_check(Config(home=tmp_path, objects_url=url))
+    assert check.verdict is Verdict.WARNING
+    assert "MAINSPRING_OBJECTS" in check.fix

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mainspring.cli.logs import LogWriter
-from mainspring.store.reading import LogChunk
+from mainspring.cli.log_writer import LogWriter
+from mainspring.store.logs import LogChunk
 
 
 def written(

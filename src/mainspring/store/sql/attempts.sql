@@ -411,12 +411,3 @@ where t.id = any($1::bigint[]);
 -- Large parameters of these runs.  $1 run ids
 select owner_id as id, content from mainspring.payload
 where owner_id = any($1::bigint[]) and kind = 'parameters';
-
--- name: append_log
--- Accepted from the current term only; a chunk that is there already stays as it is.
--- $1 task ids  $2 terms  $3 numbers  $4 contents
-insert into mainspring.log (task_id, term, number, written_at, content)
-select u.id, u.term, u.number, clock_timestamp(), u.content
-from unnest($1::bigint[], $2::int[], $3::int[], $4::bytea[]) as u (id, term, number, content)
-join mainspring.task t on t.id = u.id and t.term = u.term
-on conflict do nothing;

@@ -149,6 +149,14 @@ payloads as (
 logs as (
   delete from mainspring.log l using old o
   where l.task_id >= o.id and l.task_id < o.id + o.tasks),
+long_logs as (
+  delete from mainspring.long_log l using old o
+  where l.task_id >= o.id and l.task_id < o.id + o.tasks
+  returning l.store_id, l.key),
+objects as (
+  insert into mainspring.object_removal (store_id, key, due_at)
+  select store_id, key, clock_timestamp() from long_logs where key is not null
+  on conflict do nothing),
 problems as (
   delete from mainspring.problem p using old o
   where p.task_id >= o.id and p.task_id < o.id + o.tasks),

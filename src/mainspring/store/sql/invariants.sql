@@ -219,3 +219,13 @@ select coalesce(t.id, p.task_id) as id
 from (select id from mainspring.task_view where state = 'failed') t
 full join mainspring.problem p on p.task_id = t.id
 where t.id is null or p.task_id is null;
+
+-- name: N1_a_log_that_has_moved_is_in_one_place
+select m.task_id, m.term
+from mainspring.long_log m join mainspring.log l on l.task_id = m.task_id and l.term = m.term
+where m.moved_at is not null;
+
+-- name: N1_no_object_in_use_is_to_be_removed
+select m.task_id, m.term
+from mainspring.long_log m
+join mainspring.object_removal r on r.store_id = m.store_id and r.key = m.key;

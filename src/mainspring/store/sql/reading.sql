@@ -1,4 +1,4 @@
--- What people look at: lists, one run, its tasks, attempts and logs, queues and workers.
+-- What people look at: lists, one run, its tasks and attempts, queues and workers.
 -- Every statement is bounded by a limit, by the tasks of one run, or by what is claimed now.
 
 -- name: read_clock
@@ -155,27 +155,6 @@ left join mainspring.worker w on w.id = a.worker_id
 where p.task_id >= $1 and p.task_id < $1::bigint + $2::int
 order by p.task_id
 limit $3;
-
--- name: page_log
--- The chunks after a place in the logs of a run's neighbouring tasks, in the key's order.
--- $1 task  $2 term  $3 number  $4 below this task id  $5 terms, or null for all  $6 limit
-select task_id, term, number, content from mainspring.log
-where (task_id, term, number) > ($1::bigint, $2::int, $3::int) and task_id < $4
-  and ($5::int[] is null or term = any($5))
-order by task_id, term, number
-limit $6;
-
--- name: follow_logs
--- What was written since, of many tasks at once.
--- $1 task ids  $2 terms  $3 numbers  $4 terms wanted, or null for all  $5 limit of each task
-select l.task_id, l.term, l.number, l.content
-from unnest($1::bigint[], $2::int[], $3::int[]) as u (id, term, number)
-join lateral (
-  select * from mainspring.log l
-  where l.task_id = u.id and (l.term, l.number) > (u.term, u.number)
-    and ($4::int[] is null or l.term = any($4))
-  order by l.term, l.number limit $5) l on true
-order by l.task_id, l.term, l.number;
 
 -- name: page_workers
 -- The living: those with a lease.  $1 limit
