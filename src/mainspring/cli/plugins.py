@@ -36,7 +36,7 @@ def list_plugins(as_json: bool) -> None:
     lines = table("kind", "name", "package", "", "state", fold=["state"])
     for plugin, problem in found:
         lines.add_row(
-            plugin.kind.value,
+            plugin.kind.words,
             safe(plugin.name),
             safe(f"{plugin.package} {plugin.version}"),
             faint("ours") if plugin.ours else "third-party",

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from uuid import uuid4
 
-from mainspring.objects import ObjectStore, StoreFailed, check_url, from_url
+from mainspring.objects import StoreFailed, check_url, from_url
+from mainspring.plugins import ObjectStore
 
 HOME = "home:"
 

@@ -17,9 +17,10 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from mainspring.domain.errors import InputError
-from mainspring.objects.interface import ObjectGone, StoreFailed
+from mainspring.objects.failures import ObjectGone, StoreFailed
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig
@@ -37,6 +38,8 @@ class Bucket:
                 f"`{url}` needs the package obstore",
                 hint="install it with `pip install 'mainspring[objects]'`",
             ) from None
+        if not urlsplit(url).netloc:
+            raise InputError(f"`{url}` names no bucket", hint="write it like `s3://bucket/prefix`")
         self._url = url
         # An engine asks again later, and a person wants to know soon.
         retry: RetryConfig = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 from mainspring.domain.errors import InputError
-from mainspring.objects.interface import ObjectGone, StoreFailed
+from mainspring.objects.failures import ObjectGone, StoreFailed
 
 
 class Folder:

@@ -82,7 +82,10 @@ class ObjectStore(Protocol):
     def __init__(self, url: str) -> None: ...
 
     async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
-        """All pieces or nothing is there under this key, and stays there when this returns."""
+        """All pieces or nothing is there under this key, and stays there when this returns.
+
+        At most a few pieces are held in memory. A piece has less than 16 MB.
+        """
 
     async def get(self, key: str, start: int, end: int) -> bytes:
         """The bytes from `start` up to `end`, or up to the object's end; `NotFoundError` if there

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.objects import ObjectGone, StoreFailed, from_url
+from mainspring.testing.conformance import check_object_store
 from tests.integration.logs.conftest import Shelf
 
 KEY = "logs/17/17000042-1.gz"
@@ -22,6 +23,10 @@ async def pieces(*given: bytes) -> AsyncIterator[bytes]:
 async def broken_pieces() -> AsyncIterator[bytes]:
     yield b"x" * 9_000_000
     raise RuntimeError("the source broke")
+
+
+def test_ours_conform_as_any_plug_in_has_to(shelf: Shelf) -> None:
+    check_object_store(lambda: from_url(shelf.url))
 
 
 async def test_what_was_put_is_read_by_range(shelf: Shelf) -> None:
