@@ -63,13 +63,19 @@ class Bucket:
 
     async def get(self, key: str, start: int, end: int) -> bytes:
         import obstore
+        import obstore.exceptions
 
         if end <= start:
             return b""
         with self._told(key):
-            found = await asyncio.to_thread(
-                obstore.get_range, self._store, key, start=start, end=end
-            )
+            try:
+                found = await asyncio.to_thread(
+                    obstore.get_range, self._store, key, start=start, end=end
+                )
+            except obstore.exceptions.BaseError as error:
+                if _is_beyond_the_end(error):
+                    return b""
+                raise
             return bytes(found)
 
     async def delete(self, keys: Sequence[str]) -> None:
@@ -95,6 +101,11 @@ class Bucket:
                 f"the object store {self._url} cannot be used: {words}",
                 hint="check MAINSPRING_OBJECTS, that the bucket exists, and the credentials",
             ) from None
+
+
+def _is_beyond_the_end(error: Exception) -> bool:
+    """There is such an object, and it ends before the range begins (HTTP's 416)."""
+    return re.search(r"not satisfiable|InvalidRange|\b416\b", str(error)) is not None
 
 
 def _words(error: Exception) -> str:

@@ -32,6 +32,7 @@ _OTHERS = (
     "wake",
     "wake starts",
     "cancel",
+    "prioritize",
     "time out",
     "archive",
     "reopen",

@@ -34,6 +34,7 @@ from mainspring.store.connection import Connection, Line
 from mainspring.store.duties import Lease, read_leases, wake_starts
 from mainspring.store.history import archive_runs, forget_keys, forget_runs
 from mainspring.store.marks import Mark, mark_task
+from mainspring.store.pauses import change_priority
 from mainspring.store.runs import (
     Deed,
     NewRun,
@@ -316,6 +317,13 @@ async def _cancel(connection: Connection, caller: Caller) -> Answer:
     return Answer(await stop_runs(connection, world.runs, "cancel", now=world.now))
 
 
+async def _prioritize(connection: Connection, caller: Caller) -> Answer:
+    world = caller.world
+    number = (caller.session + caller.turn) % len(world.runs) if world.lively else 0
+    tasks, lanes = await change_priority(connection, world.runs[number], 9)
+    return Answer({"tasks": tasks, "lanes": len(lanes)})
+
+
 async def _time_out(connection: Connection, caller: Caller) -> Answer:
     now = caller.world.now + LATER
     return Answer(await Deadlines(SILENT).step(connection, now, LIMIT))
@@ -407,6 +415,7 @@ _ALL = (
     Operation("wake", (_wake,), passes_by="backoff"),
     Operation("wake starts", (_wake_starts,), passes_by="start"),
     Operation("cancel", (_cancel,)),
+    Operation("prioritize", (_prioritize,)),
     Operation("time out", (_time_out,), passes_by="deadline"),
     Operation("reopen", (_reopen,), (ConflictError, NotFoundError)),
     Operation("retry", (_retry,), (ConflictError, NotFoundError)),

@@ -26,14 +26,17 @@ run_row as (
   from mainspring.run_history, ids where id >= first and id < until),
 task_row as (
   select id, 'open' as place, state::text, stop::text, term, attempt, lost, generation, unmet,
-    worker_id, result, started_at is not null as started, finished_at is not null as finished
+    priority, worker_id, result, started_at is not null as started,
+    finished_at is not null as finished
   from mainspring.task, ids where id >= first and id < until
   union all
-  select id, 'history', state::text, stop::text, term, attempt, lost, generation, null, worker_id,
+  select id, 'history', state::text, stop::text, term, attempt, lost, generation, null, priority,
+    worker_id,
     result, started_at is not null, true
   from mainspring.task_history, ids where id >= first and id < until),
 ready_row as (
-  select task_id as id, term from mainspring.ready, ids where task_id >= first and task_id < until),
+  select task_id as id, term, priority from mainspring.ready, ids
+  where task_id >= first and task_id < until),
 timer_row as (
   select kind::text, subject as id, term from mainspring.timer, ids
   where subject >= first and subject < until),

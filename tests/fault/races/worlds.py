@@ -395,7 +395,9 @@ WORLDS: Mapping[str, WorldSpec] = {
             "mark",
         ),
     ),
-    "two queued": WorldSpec(_two_queued, ("claim one A", "claim B", "cancel", "time out")),
+    "two queued": WorldSpec(
+        _two_queued, ("claim one A", "claim B", "cancel", "time out", "prioritize")
+    ),
     "claimed": WorldSpec(
         _claimed,
         (
@@ -423,6 +425,7 @@ WORLDS: Mapping[str, WorldSpec] = {
             "reap A",
             "cancel",
             "reopen",
+            "prioritize",
             "mark",
             "skip",
             "mark second",
@@ -479,7 +482,9 @@ WORLDS: Mapping[str, WorldSpec] = {
     "resting": WorldSpec(
         _resting, ("claim A", "renew A", "reap A", "wake", "cancel", "reopen", "mark")
     ),
-    "resting pair": WorldSpec(_resting_pair, ("claim A", "wake", "cancel", "mark", "skip second")),
+    "resting pair": WorldSpec(
+        _resting_pair, ("claim A", "wake", "cancel", "prioritize", "mark", "skip second")
+    ),
     "delayed pair": WorldSpec(_delayed_pair, ("claim A", "wake starts", "cancel", "mark")),
     "delayed and resting": WorldSpec(
         _delayed_and_resting, ("wake", "wake starts", "cancel", "time out")
