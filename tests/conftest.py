@@ -47,10 +47,9 @@ class Server:
         await migrate(connection)
         await connection.close()
 
-    async def create(self, *, empty: bool = False) -> str:
+    async def create(self, template: str = TEMPLATE) -> str:
         self._made += 1
         name = f"test_{self._made}"
-        template = "template1" if empty else TEMPLATE
         await self._admin(f"create database {name} template {template} strategy file_copy")
         return name
 
@@ -71,10 +70,10 @@ class Server:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home: Path = tmp_path_factory.mktemp("postgres") / "home"
-    # Tests do not ask whether the disk keeps its promises; PostgreSQL's own tests do.
-    postgres = EmbeddedPostgres(
-        home, createdb=True, settings={"fsync": "off", "shared_buffers": "128MB"}
-    )
+    # Tests do not ask whether the disk keeps its promises; PostgreSQL's own tests do. And tables
+    # are analyzed when a test says so: a plan must not depend on who came by meanwhile.
+    settings = {"fsync": "off", "shared_buffers": "128MB", "autovacuum": "off"}
+    postgres = EmbeddedPostgres(home, createdb=True, settings=settings)
     server = Server(postgres, postgres.start())
     asyncio.run(server.prepare())
     yield server

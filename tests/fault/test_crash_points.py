@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from mainspring import faults
-from mainspring.domain.marks import Ending
+from mainspring.domain.log_marks import Ending
 from mainspring.engine.audit import Audit
 from mainspring.store.connection import Connection, Line, connect, fetch
 from mainspring.store.history import archive_runs
@@ -320,7 +320,7 @@ async def test_a_migration_may_die_anywhere_and_be_given_again(
 
 
 async def _migrated(server: Server, fault: str) -> None:
-    database = await server.create(empty=True)
+    database = await server.create("template1")
     url = server.url(database)
     status = await _run(url, ["migrate"], fault)
     assert status == (-signal.SIGKILL if fault.startswith("die") else 0), fault

@@ -30,34 +30,42 @@ DIAMOND = dag_of([(0, 1), (0, 2), (1, 3), (2, 3)], tasks=4, name="diamond", time
 
 
 @pytest.fixture(scope="session")
-def filled_url(server: Server) -> str:
+def filled(server: Server) -> str:
     """Finished runs, some that wait in each way, and the dead rows that all of them left.
 
-    It goes with the server.
+    A database that nobody has analyzed; it goes with the server.
     """
-    url = server.url(asyncio.run(server.create()))
-    asyncio.run(_fill(url))
-    return url
+    name = asyncio.run(server.create())
+    asyncio.run(_fill(server.url(name)))
+    return name
+
+
+@pytest.fixture(scope="session")
+def analyzed(server: Server, filled: str) -> str:
+    """The same, analyzed. Another database, since sizes that were seen stay after a rollback."""
+    name = asyncio.run(server.create(filled))
+    asyncio.run(_analyze(server.url(name)))
+    return name
 
 
 @pytest.fixture(params=["never analyzed", "analyzed"])
-async def connection(filled_url: str, request: pytest.FixtureRequest) -> AsyncIterator[Connection]:
+async def connection(
+    server: Server, filled: str, analyzed: str, request: pytest.FixtureRequest
+) -> AsyncIterator[Connection]:
     """Whatever a test does is undone, so that all see the same past.
 
     Queue tables are never analyzed by themselves, but a person may do it; the others are at
     first unknown to the planner and later not. The plans must be right in both cases.
     """
-    async with undone(filled_url, stable_plans=True) as connection:
-        if request.param == "analyzed":
-            await connection.execute(ANALYZE)
+    name = analyzed if request.param == "analyzed" else filled
+    async with undone(server.url(name), stable_plans=True) as connection:
         yield connection
 
 
 @pytest.fixture
-async def plain_connection(filled_url: str) -> AsyncIterator[Connection]:
+async def plain_connection(server: Server, analyzed: str) -> AsyncIterator[Connection]:
     """As clients have it, after autovacuum came by."""
-    async with undone(filled_url, stable_plans=False) as connection:
-        await connection.execute(ANALYZE)
+    async with undone(server.url(analyzed), stable_plans=False) as connection:
         yield connection
 
 
@@ -68,6 +76,12 @@ async def undone(url: str, *, stable_plans: bool) -> AsyncIterator[Connection]:
     await transaction.start()
     yield connection
     await transaction.rollback()
+    await connection.close()
+
+
+async def _analyze(url: str) -> None:
+    connection = await connect(url, name="analyze")
+    await connection.execute(ANALYZE)
     await connection.close()
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 
-from mainspring.store.connection import Connection
+from mainspring.store.connection import Connection, connect
 from mainspring.store.history import archive_runs
+from tests.conftest import Server
 from tests.plans.conftest import ANALYZE, undone
 from tests.plans.plan import Plan, explain
 
@@ -34,17 +36,29 @@ on conflict do nothing
 """
 
 
-@pytest.fixture(params=["never analyzed", "analyzed"])
-async def connection(filled_url: str, request: pytest.FixtureRequest) -> AsyncIterator[Connection]:
-    """As clients have it, with a past that is full of failures, half of them discarded."""
-    async with undone(filled_url, stable_plans=False) as connection:
-        await connection.execute(_FILL, LETTERS, ALIKE)
-        await connection.execute(_ATTEMPTS, LETTERS)
-        assert (await archive_runs(connection, 0, 5000, NEVER)).moved == 5000
-        await connection.execute("set local enable_seqscan = on; set local enable_mergejoin = on")
-        if request.param == "analyzed":
-            await connection.execute(ANALYZE)
-            await connection.execute("analyze mainspring.problem, mainspring.attempt")
+@pytest.fixture(scope="module", params=["never analyzed", "analyzed"])
+def url(server: Server, filled: str, request: pytest.FixtureRequest) -> str:
+    """A past that is full of failures, half of them discarded."""
+    url = server.url(asyncio.run(server.create(filled)))
+    asyncio.run(_fail(url, analyze=request.param == "analyzed"))
+    return url
+
+
+async def _fail(url: str, *, analyze: bool) -> None:
+    connection = await connect(url, name="fail", stable_plans=True)
+    await connection.execute(_FILL, LETTERS, ALIKE)
+    await connection.execute(_ATTEMPTS, LETTERS)
+    assert (await archive_runs(connection, 0, 5000, NEVER)).moved == 5000
+    if analyze:
+        await connection.execute(ANALYZE)
+        await connection.execute("analyze mainspring.problem, mainspring.attempt")
+    await connection.close()
+
+
+@pytest.fixture
+async def connection(url: str) -> AsyncIterator[Connection]:
+    """As clients have it."""
+    async with undone(url, stable_plans=False) as connection:
         yield connection
 
 

@@ -19,6 +19,7 @@ from mainspring.store.connection import Connection
 from mainspring.store.dags import register_dag
 from mainspring.store.ids import Ids
 from mainspring.store.runs import NewRun, create_runs
+from tests.conftest import Server
 from tests.plans.conftest import undone
 from tests.plans.plan import Plan, explain, explain_call
 from tests.support.factory import DEFAULT_LANE, BareWorker, dag_of, failure, start_dag
@@ -30,8 +31,8 @@ SOON = datetime.now(UTC) + timedelta(minutes=1)
 
 
 @pytest.fixture
-async def connection(filled_url: str) -> AsyncIterator[Connection]:
-    async with undone(filled_url, stable_plans=True) as connection:
+async def connection(server: Server, filled: str) -> AsyncIterator[Connection]:
+    async with undone(server.url(filled), stable_plans=True) as connection:
         yield connection
 
 

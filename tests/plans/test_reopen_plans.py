@@ -9,26 +9,29 @@ import pytest
 from mainspring.store.connection import Connection
 from mainspring.store.history import archive_runs
 from mainspring.store.reading import read_clock
-from tests.plans.conftest import ANALYZE, undone
+from tests.conftest import Server
+from tests.plans.conftest import undone
 from tests.plans.plan import explain
 
 LARGE = {"run", "task", "timer", "ready", "edge"}
 
 
 @pytest.fixture(params=["never analyzed", "analyzed"])
-async def connection(filled_url: str, request: pytest.FixtureRequest) -> AsyncIterator[Connection]:
-    async with undone(filled_url, stable_plans=False) as connection:
-        if request.param == "analyzed":
-            await connection.execute(ANALYZE)
+async def connection(
+    server: Server, filled: str, analyzed: str, request: pytest.FixtureRequest
+) -> AsyncIterator[Connection]:
+    name = analyzed if request.param == "analyzed" else filled
+    async with undone(server.url(name), stable_plans=False) as connection:
         yield connection
 
 
 @pytest.fixture
-async def run_id(connection: Connection) -> int:
+async def run_id(server: Server, filled: str) -> int:
     """A closed run of four tasks, each after the other or beside."""
-    found: int = await connection.fetchval(
-        "select id from mainspring.run where open_tasks = 0 order by id limit 1"
-    )
+    async with undone(server.url(filled), stable_plans=False) as connection:
+        found: int = await connection.fetchval(
+            "select id from mainspring.run where open_tasks = 0 order by id limit 1"
+        )
     return found
 
 
@@ -69,13 +72,14 @@ async def test_marking_a_task_reads_its_own_run(connection: Connection) -> None:
 
 
 async def test_bringing_a_run_back_reads_its_own_history(
-    connection: Connection, run_id: int
+    server: Server, filled: str, run_id: int
 ) -> None:
-    later = await read_clock(connection)
-    while (archived := await archive_runs(connection, 0, 1000, later)).moved:
-        assert archived.last
-    await connection.execute("analyze mainspring.run_history, mainspring.task_history")
-    await connection.execute("set local enable_seqscan = on; set local enable_mergejoin = on")
-    plan = await explain(connection, "bring_back_run", run_id, run=True)
+    async with undone(server.url(await server.create(filled)), stable_plans=False) as connection:
+        later = await read_clock(connection)
+        while (archived := await archive_runs(connection, 0, 1000, later)).moved:
+            assert archived.last
+        await connection.execute("analyze mainspring.run_history, mainspring.task_history")
+        await connection.execute("set local enable_seqscan = on; set local enable_mergejoin = on")
+        plan = await explain(connection, "bring_back_run", run_id, run=True)
     scanned = {node.relation: node.handled for node in plan.root.walk() if node.relation}
     assert max(scanned.values()) <= 4, plan.text

@@ -9,14 +9,15 @@ import pytest
 
 from mainspring.store.connection import Connection
 from mainspring.store.statements import STATEMENTS, statements_of
+from tests.conftest import Server
 from tests.plans.conftest import undone
 
 SCRIPTS = {"views", "guards"}
 
 
 @pytest.fixture
-async def connection(filled_url: str) -> AsyncIterator[Connection]:
-    async with undone(filled_url, stable_plans=True) as connection:
+async def connection(server: Server, filled: str) -> AsyncIterator[Connection]:
+    async with undone(server.url(filled), stable_plans=True) as connection:
         yield connection
 
 

@@ -21,7 +21,7 @@ from mainspring.cli.log_writer import LogWriter
 from mainspring.cli.options import home_option, json_option
 from mainspring.cli.words import safe
 from mainspring.domain.errors import InputError
-from mainspring.domain.marks import Ending
+from mainspring.domain.log_marks import Ending
 
 if TYPE_CHECKING:
     from mainspring.client import Client

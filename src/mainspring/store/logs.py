@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mainspring.domain.marks import Mark, mark_of
+from mainspring.domain.log_marks import LogMark, log_mark
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.statements import statement
 
@@ -48,7 +48,7 @@ class LogLine(msgspec.Struct, frozen=True):
     """Of the attempt, or of the task if it is the current one."""
     stored: int
     """Up to this byte something is there."""
-    mark: Mark
+    mark: LogMark
     moved: LogObject | None = None
     content: bytes | None = None
     """All of it, if it is short."""
@@ -94,7 +94,7 @@ async def list_logs(connection: Connection, first_id: int, below_id: int) -> lis
             row["attempt"],
             row["state"],
             row["bytes"],
-            mark_of(
+            log_mark(
                 state=row["state"],
                 ended=row["ended"],
                 stored=row["bytes"],

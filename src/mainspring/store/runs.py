@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from mainspring.domain.errors import ConflictError, InputError, NotFoundError
+from mainspring.domain.notes import NOTE_LENGTH_MAX
 from mainspring.domain.reruns import (
     Standing,
     TaskStanding,
@@ -28,7 +29,6 @@ Trigger = Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"
 Stop = Literal["cancel", "deadline"]
 
 DEFAULT_TENANT = 1
-NOTE_LENGTH_MAX = 2000
 
 
 class NewRun(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from mainspring.domain.marks import Ending
+from mainspring.domain.log_marks import Ending
 from mainspring.logs.places import Places
 from mainspring.logs.read import LogReader
 from mainspring.store.connection import Connection, Line, connect, fetch

@@ -62,16 +62,19 @@ from first f;
 -- Dead letters that look alike, oldest first.
 -- $1 tenant  $2 likeness  $3 after this instant  $4 and task id  $5 failed since  $6 failed until
 -- $7 limit
+with page as materialized (
+  select p.* from mainspring.problem p
+  where p.tenant_id = $1 and p.discarded_at is null and p.likeness = $2::uuid
+    and (p.failed_at, p.task_id) > ($3::timestamptz, $4::bigint)
+    and p.failed_at >= $5 and p.failed_at <= $6
+  order by p.tenant_id, p.likeness, p.failed_at, p.task_id
+  limit $7)
 select p.task_id, p.run_id, d.name as dag, p.task, p.term, p.failed_at, p.likeness, a.attempt,
   a.error
-from mainspring.problem p
+from page p
 join mainspring.dag d on d.id = p.dag_id
 left join mainspring.attempt a on a.task_id = p.task_id and a.term = p.term
-where p.tenant_id = $1 and p.discarded_at is null and p.likeness = $2::uuid
-  and (p.failed_at, p.task_id) > ($3::timestamptz, $4::bigint)
-  and p.failed_at >= $5 and p.failed_at <= $6
-order by p.tenant_id, p.likeness, p.failed_at, p.task_id
-limit $7;
+order by p.failed_at, p.task_id;
 
 -- name: letters_of_run
 -- $1 tenant  $2 run
@@ -98,11 +101,14 @@ with letter as materialized (
   select p.task_id, p.term
   from unnest($1::bigint[], $2::int[]) as u (id, term)
   join mainspring.problem p on p.task_id = u.id and p.term = u.term
-  where p.discarded_at is null
+  -- The ids again, so that the key is used however few problems the planner believes in.
+  where p.task_id = any($1::bigint[]) and p.discarded_at is null
   order by p.task_id for update of p),
 discarded as (
   update mainspring.problem p set discarded_at = clock_timestamp()
-  from letter l where p.task_id = l.task_id and p.term = l.term and p.discarded_at is null
+  from letter l
+  where p.task_id = any($1::bigint[]) and p.task_id = l.task_id and p.term = l.term
+    and p.discarded_at is null
   returning p.task_id, p.term, p.discarded_at)
 insert into mainspring.remark (task_id, term, deed, at, who, note)
 select task_id, term, 'discarded', discarded_at, $3, $4 from discarded

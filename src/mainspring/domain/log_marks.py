@@ -21,7 +21,7 @@ class Ending(StrEnum):
     LOST = "lost"
 
 
-class Mark(msgspec.Struct, frozen=True):
+class LogMark(msgspec.Struct, frozen=True):
     ending: Ending
     bytes: int
     """So many are there, without a hole: all so far, all, or all that were not lost."""
@@ -36,11 +36,11 @@ class Mark(msgspec.Struct, frozen=True):
                 return f"lost after byte {self.bytes:,}"
 
 
-def mark_of(*, state: str, ended: bool, stored: int, cut: bool, hole_at: int | None) -> Mark:
+def log_mark(*, state: str, ended: bool, stored: int, cut: bool, hole_at: int | None) -> LogMark:
     """`cut`: the chunks themselves say that what came next was lost."""
     if hole_at is not None:
-        return Mark(Ending.LOST, hole_at)
+        return LogMark(Ending.LOST, hole_at)
     if not ended:
-        return Mark(Ending.OPEN, stored)
+        return LogMark(Ending.OPEN, stored)
     lost = cut or state == AttemptState.LOST
-    return Mark(Ending.LOST if lost else Ending.COMPLETE, stored)
+    return LogMark(Ending.LOST if lost else Ending.COMPLETE, stored)
