@@ -1,10 +1,11 @@
 """What pages show of a terminal is typed, against a real engine and a real worker.
 
 A line is run beside the dags of its page, after what its words take for granted has been brought
-about: `run cancel last` needs a run that waits, most others one that has ended. It has to end with
-0, and where the page shows what `COMPARED` commands answer, that has to be the answer, numbers and
-lengths of time aside. Lines that start what goes on for ever, or need what a test has not, are
-in `NOT_RUN`, with the test that does the same; all others are run, or this fails.
+about: `run cancel last` needs a run that waits, `dlq` one that failed, most others one that has
+ended. Numbers of runs and groups of errors are those that there are. It has to end with 0, and
+where the page shows what `COMPARED` commands answer, that has to be the answer, numbers and lengths
+of time aside. Lines that start what goes on for ever, or need what a test has not, are in
+`NOT_RUN`, with the test that does the same; all others are run, or this fails.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from tests.docs.test_documents import DOCUMENTS, ROOT, Block, blocks_of
@@ -37,6 +39,7 @@ NOT_RUN = {
 COMPARED = ("dag test", "dag diff", "plugins list")
 ORDERS = ROOT / "docs" / "guides" / "first-dag.md"
 CODE = ROOT / "docs" / "guides" / "code.md"
+LOGS = ROOT / "docs" / "guides" / "logs.md"
 
 
 class Line(NamedTuple):
@@ -94,10 +97,14 @@ class Person:
         self._team.start_worker()
         if self._page == CODE:
             await self._write_versions()
+        elif self._page == LOGS:
+            self._write("orders", FLAKY)
         else:
             for block in blocks:
                 self._write(dag_in(block), block.text)
         shutil.copy(ROOT / "examples" / "daily_sales.py", self._team.dags)
+        self._write("newsletter", NEWSLETTER)
+        self._write("deliveries", DELIVERIES)
         for file in sorted(self._team.dags.glob("*.py")):
             await self._team.known(file.stem)
 
@@ -124,7 +131,8 @@ class Person:
 
     async def types(self, line: Line) -> None:
         await self._prepare(line.typed)
-        code, told = await self._run(*shlex.split(line.typed, comments=True)[1:])
+        typed = await self._as_it_is(line.typed)
+        code, told = await self._run(*shlex.split(typed, comments=True)[1:])
         assert code == 0, f"`{line.typed}` ended with {code}:\n{told}"
         if any(line.typed.startswith(f"mainspring {command}") for command in COMPARED):
             answered = {normal(text) for text in told.splitlines()}
@@ -133,17 +141,40 @@ class Person:
                     assert normal(text) in answered, f"`{line.typed}` did not say {text!r}:\n{told}"
 
     async def _prepare(self, typed: str) -> None:
+        if typed.startswith("mainspring dlq"):
+            await self._fail()
         if not re.match(r"mainspring run \w+ last", typed):
             return
-        dag = "daily_sales" if " report" in typed else "orders"
+        dag = "daily_sales" if re.search(" (report|extract_)", typed) else "orders"
         if self._page.name == "bill.md":
             dag = "bill"
-        if re.match(r"mainspring run (cancel|rerun)", typed) and "--from" not in typed:
+        if (
+            re.match(r"mainspring run (cancel|rerun|mark|priority)", typed)
+            and "--from" not in typed
+        ):
             await self._does("dag", "trigger", dag, "--in", "10m")
             if "rerun" in typed:
                 await self._does("run", "cancel", "last")
         else:
             await self._does("dag", "trigger", dag, "--wait")
+
+    async def _fail(self) -> None:
+        """There is a dead letter."""
+        if not await self._team.rows("select 1 from mainspring.problem where discarded_at is null"):
+            code, told = await self._run("dag", "trigger", "deliveries", "--wait")
+            assert code == 1, told
+
+    async def _as_it_is(self, typed: str) -> str:
+        """With numbers of runs, and a group of errors, that there are."""
+        runs = await self._team.rows("select id from mainspring.run_view order by id desc limit 2")
+        for number, run in zip(
+            sorted(set(re.findall(r"\b\d{4}\b(?!-)", typed))), runs, strict=False
+        ):
+            typed = typed.replace(number, str(run["id"]))
+        if re.search(r" e-[0-9a-f]{8}", typed):
+            _, told = await self._run("dlq", "list", "--json")
+            typed = re.sub(r" e-[0-9a-f]{8}", f" {msgspec.json.decode(told)[0]['id']}", typed)
+        return typed
 
     async def _does(self, *arguments: str) -> None:
         code, told = await self._run(*arguments)
@@ -200,6 +231,27 @@ def store(total: int) -> None: ...
 @dag
 def orders(day: str = "today"):
     store(add_up(download(day)))
+"""
+DELIVERIES = ORDERS_1.replace("def orders(", "def deliveries(").replace(
+    "return sum(orders)", "raise ConnectionError('no route to `mill`')"
+)
+FLAKY = ORDERS_1.replace(
+    "@task\ndef add_up(orders: list[int]) -> int:\n",
+    "@task(retry=RetryPolicy(attempts=2, first='0.01s'))\n"
+    "def add_up(orders: list[int]) -> int:\n"
+    "    if context().attempt == 1:\n"
+    "        raise ConnectionError('no route')\n"
+    "    print('there')\n",
+).replace("import dag, task", "import RetryPolicy, context, dag, task")
+NEWSLETTER = """\
+from mainspring import dag, task
+
+@task(queue="mail")
+def send() -> None: ...
+
+@dag
+def newsletter():
+    send()
 """
 ORDERS_2 = ORDERS_1.replace(
     "    store(add_up(download(day)))",
