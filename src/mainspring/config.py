@@ -40,6 +40,11 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "DAGS": Variable("none", "the folder of dags, or a branch: `git+URL@BRANCH:FOLDER`"),
     "APPS": Variable("none", "modules of applications whose tasks a worker runs, with commas"),
+    "OBJECTS": Variable(
+        "the folder `objects` in the home of an embedded database; else none",
+        "where long logs go: `s3://bucket/prefix`, `gs://…`, `az://…`, `file:///folder`, or `home:`"
+        " for that folder",
+    ),
     "KEEP": Variable("`30d`", "how long finished runs are kept; read by engines"),
     "LEASE_SECONDS": Variable("`15`", "how long a worker is trusted without a beat"),
 }
