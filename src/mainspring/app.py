@@ -24,7 +24,7 @@ import uvloop
 
 from mainspring.client.link import reached
 from mainspring.config import Config, database_url
-from mainspring.domain.lanes import SlotKind
+from mainspring.domain.lanes import EVERY_QUEUE, SlotKind
 from mainspring.embedded import EmbeddedPostgres
 from mainspring.engine.engine import Engine
 from mainspring.logs.places import check_place
@@ -122,8 +122,11 @@ async def _stop_when_orphaned(process: Process) -> None:
 class Child:
     """A process that is started again when it dies, not faster than it is worth."""
 
-    def __init__(self, name: str, environment: Mapping[str, str], logs: Path | None) -> None:
+    def __init__(
+        self, name: str, *arguments: str, environment: Mapping[str, str], logs: Path | None
+    ) -> None:
         self.name = name
+        self._arguments = arguments
         self._environment = dict(environment)
         self._logs = logs
         self._process: subprocess.Popen[bytes] | None = None
@@ -138,7 +141,7 @@ class Child:
                 self._logs.mkdir(parents=True, exist_ok=True)
                 log_file = files.enter_context((self._logs / f"{self.name}.log").open("ab"))
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "mainspring", self.name],
+                [sys.executable, "-m", "mainspring", self.name, *self._arguments],
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log_file,
@@ -193,7 +196,10 @@ async def run_up(
             environment["MAINSPRING_DAGS"] = str(config.dags.absolute())
         elif config.repository is not None:
             environment["MAINSPRING_DAGS"] = str(config.repository)
-        children = [Child(name, environment, logs) for name in ("engine", "worker")]
+        children = [
+            Child("engine", environment=environment, logs=logs),
+            Child("worker", "--queues", EVERY_QUEUE, environment=environment, logs=logs),
+        ]
         await _supervise(children, postgres, view(url))
     finally:
         if postgres is not None:

@@ -80,7 +80,7 @@ async def _show(client: Client, name: str, as_json: bool) -> None:
 
     found = await given_queue(client, name)
     lanes = [lane for lane in await client.ask(reading.list_lanes) if lane.queue == name]
-    workers = [each for each in await client.ask(reading.list_workers) if name in each.queues]
+    workers = [each for each in await client.ask(reading.list_workers) if each.serves(name)]
     if as_json:
         print_json(
             {

@@ -204,7 +204,7 @@ def _obstacle(
         text = "no worker lives"
         command = worker if queue != "default" else "mainspring worker"
         return Standing(Reason.NO_WORKER, text, [Step("start one", command)])
-    serving = [each for each in workers if queue in each.queues]
+    serving = [each for each in workers if each.serves(queue)]
     if not serving:
         text = f"no live worker serves the queue {shown(queue)}"
         return Standing(Reason.NO_WORKER_FOR_QUEUE, text, [Step("start one", worker)])

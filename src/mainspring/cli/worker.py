@@ -9,7 +9,7 @@ import click
 
 from mainspring.cli.options import dags_option, home_option, json_option
 from mainspring.domain.errors import InputError
-from mainspring.domain.lanes import SlotKind
+from mainspring.domain.lanes import EVERY_QUEUE, SlotKind
 from mainspring.domain.names import name_problem, shown
 
 if TYPE_CHECKING:
@@ -21,7 +21,11 @@ DEFAULT_QUEUE = "default"
 
 @click.group(invoke_without_command=True, subcommand_metavar="[list]")
 @click.option(
-    "--queues", default=DEFAULT_QUEUE, show_default=True, metavar="A,B", help="Queues to serve."
+    "--queues",
+    default=DEFAULT_QUEUE,
+    show_default=True,
+    metavar="A,B",
+    help=f"Queues to serve; `{EVERY_QUEUE}` for all, also those that come later.",
 )
 @click.option(
     "--slots",
@@ -78,8 +82,10 @@ def list_workers(as_json: bool, home: Path | None) -> None:
 
 
 def parse_queues(text: str) -> list[str]:
-    """`a,b`, in the order given, each once."""
+    """`a,b`, in the order given, each once; or `*` alone."""
     names = [name.strip() for name in text.split(",") if name.strip()]
+    if names == [EVERY_QUEUE]:
+        return names
     if not names:
         raise InputError("`--queues` names no queue", hint="write it like `--queues default,io`")
     for name in names:

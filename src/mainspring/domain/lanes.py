@@ -23,6 +23,9 @@ _KINDS = tuple(SlotKind)
 _KINDS_MAX = 8
 """Lane numbers leave room for kinds to come; a stored lane never changes its meaning."""
 
+EVERY_QUEUE = "*"
+"""What a worker says that serves all queues, also those that come later."""
+
 PRIORITY_MIN, PRIORITY_DEFAULT, PRIORITY_MAX = 0, 5, 9
 
 

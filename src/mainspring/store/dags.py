@@ -75,6 +75,11 @@ async def ensure_queues(
     return {row["name"]: row["id"] for row in rows}
 
 
+async def list_queue_ids(connection: Connection, *, tenant_id: int = DEFAULT_TENANT) -> list[int]:
+    rows = await fetch(connection, statement("list_queue_ids"), tenant_id)
+    return [row["id"] for row in rows]
+
+
 async def register_dag(
     connection: Connection,
     spec: DagSpec,

@@ -13,7 +13,7 @@ import asyncpg
 import msgspec
 
 from mainspring.domain.errors import NotFoundError
-from mainspring.domain.lanes import Lane, SlotKind
+from mainspring.domain.lanes import EVERY_QUEUE, Lane, SlotKind
 from mainspring.domain.outcomes import Error
 from mainspring.domain.specs import DagSpec
 from mainspring.domain.states import RUN, AttemptState, RunState, TaskState
@@ -150,6 +150,9 @@ class WorkerLine(msgspec.Struct, frozen=True):
     lease_seconds: float
     draining: bool
     read_at: datetime
+
+    def serves(self, queue: str) -> bool:
+        return queue in self.queues or EVERY_QUEUE in self.queues
 
     @property
     def silent_seconds(self) -> float:
@@ -456,7 +459,7 @@ async def list_lanes(connection: Connection, *, tenant_id: int = DEFAULT_TENANT)
 
 def serves(worker: WorkerLine, queue: str, kind: SlotKind) -> bool:
     """Whether this worker takes tasks of that queue and kind."""
-    return queue in worker.queues and worker.slots.get(kind, 0) > 0 and not worker.draining
+    return worker.serves(queue) and worker.slots.get(kind, 0) > 0 and not worker.draining
 
 
 async def read_engine(connection: Connection) -> EngineLine:

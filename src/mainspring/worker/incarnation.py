@@ -18,7 +18,7 @@ import os
 import random
 import socket
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -27,7 +27,7 @@ import structlog
 
 from mainspring import faults
 from mainspring.config import Config
-from mainspring.domain.lanes import Lane, SlotKind
+from mainspring.domain.lanes import EVERY_QUEUE, Lane, SlotKind
 from mainspring.domain.outcomes import (
     Cancelled,
     Decision,
@@ -56,7 +56,7 @@ from mainspring.store.attempts import (
     renew_lease,
 )
 from mainspring.store.connection import Connection, Line
-from mainspring.store.dags import ensure_queues, read_versions
+from mainspring.store.dags import ensure_queues, list_queue_ids, read_versions
 from mainspring.store.duties import raise_epoch
 from mainspring.store.wakeups import Notifier, listen
 from mainspring.worker.clock import DatabaseClock
@@ -81,6 +81,7 @@ _STOPS = {
 """What a stop note says, in words."""
 _POLL_SECONDS = 0.25
 _START_SECONDS = 0.2
+_NEW_QUEUES_SECONDS = 1.0
 _PROGRESS_SECONDS = 1.0
 _UNPREPARED_DELAY_SECONDS = 5.0
 
@@ -152,6 +153,7 @@ class Incarnation:
                 self._claim_loop(),
                 self._completion_loop(),
                 self._start_loop(),
+                self._queue_loop(),
                 self._logs.run(),
                 self._notifier.run(),
                 listen(
@@ -207,14 +209,31 @@ class Incarnation:
             slots=self._slot_sizes,
             lease_seconds=self._leases.lease_seconds,
         )
-        queues = await self._beat_line.call(ensure_queues, self._queues)
-        self._lanes = {
-            Lane(queue_id, kind).number: kind
-            for queue_id in queues.values()
-            for kind in self._slot_sizes
-        }
-        self._floors = {lane: Floors() for lane in self._lanes}
+        if self._queues == [EVERY_QUEUE]:
+            await self._serve_new_queues()
+        else:
+            queues = await self._beat_line.call(ensure_queues, self._queues)
+            self._serve(queues.values())
         log.info("worker joined", worker=self._name, id=self._worker_id, queues=self._queues)
+
+    def _serve(self, queue_ids: Iterable[int]) -> None:
+        for queue_id in queue_ids:
+            for kind in self._slot_sizes:
+                lane = Lane(queue_id, kind).number
+                if lane not in self._lanes:
+                    self._lanes[lane] = kind
+                    self._floors[lane] = Floors()
+                    self._promising.add(lane)
+                    self._claim_wanted.set()
+
+    async def _serve_new_queues(self) -> None:
+        self._serve(await self._aside_line.call(list_queue_ids))
+
+    async def _queue_loop(self) -> None:
+        """Who serves all queues looks for new ones."""
+        while self._queues == [EVERY_QUEUE]:
+            await asyncio.sleep(_NEW_QUEUES_SECONDS)
+            await self._serve_new_queues()
 
     # --- claim -----------------------------------------------------------------------------
 

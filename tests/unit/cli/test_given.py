@@ -66,6 +66,7 @@ def test_what_is_no_instant_is_told() -> None:
 
 def test_queues_are_named_once_each() -> None:
     assert parse_queues("a, b,a") == ["a", "b"]
-    for text in (",", "a b"):
+    assert parse_queues("*") == ["*"]
+    for text in (",", "a b", "*,a"):
         with pytest.raises(InputError):
             parse_queues(text)

@@ -171,6 +171,10 @@ from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
 join mainspring.task t on t.id = k.id and t.term = k.term and t.state = 'ready'
 group by c.worker_id, t.lane;
 
+-- name: list_queue_ids
+-- $1 tenant
+select id from mainspring.queue where tenant_id = $1;
+
 -- name: page_queues
 -- $1 tenant  $2 limit
 select id, name, paused_at, paused_by, pause_note from mainspring.queue
