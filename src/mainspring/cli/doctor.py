@@ -248,7 +248,7 @@ def problems_check(recent: int) -> Check:
             "failures",
             Verdict.WARNING,
             f"{counted(recent, 'task', at_most=1000)} failed for good within the last hour",
-            "`mainspring run list --state failed` shows the runs",
+            "`mainspring dlq list` shows them by error",
             recent,
         )
     return Check("failures", Verdict.OK, "no task failed for good within the last hour")
