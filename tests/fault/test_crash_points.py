@@ -25,7 +25,7 @@ from mainspring.store.migrate import check_schema
 from mainspring.store.pauses import pause_dag, pause_queue, shift_slice
 from mainspring.store.reading import read_clock
 from mainspring.store.runs import stop_runs
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 from tests.conftest import Server
 from tests.fault.cluster import Role
 from tests.fault.crash_points import named_points, statement_points
@@ -424,15 +424,15 @@ async def test_an_engine_that_dies_while_it_mends_has_mended_nothing_and_mends_l
 ) -> None:
     run_id = await start_dag(connection, _PAIR)
     await connection.execute("delete from mainspring.ready")
-    line = Line(database_url, name="notifier")
-    audit = Audit(Notifier(line))
+    line = Line(database_url, name="bell")
+    audit = Audit(Bell(line))
     dying = connection.transaction()
     await dying.start()
     await audit.step(connection, None, 100)
     await dying.rollback()
     assert await connection.fetchval("select count(*) from mainspring.ready") == 0
     async with connection.transaction():
-        await Audit(Notifier(line)).step(connection, None, 100)
+        await Audit(Bell(line)).step(connection, None, 100)
     worker = await BareWorker.join(connection, _PAIR)
     [root] = await worker.claim()
     await worker.end(root)

@@ -79,7 +79,7 @@ from mainspring.store.runs import (
     reopen_run,
     stop_runs,
 )
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 from tests.conftest import Server
 from tests.model.model import End, Model, Run, Task, Token
 
@@ -499,7 +499,7 @@ class StoreMachine(RuleBasedStateMachine):
         worker_id = data.draw(st.sampled_from(sorted(self.model.workers)))
 
         async def silence() -> None:
-            reap = Reap(Notifier(Line("", name="model")))
+            reap = Reap(Bell(Line("", name="model")))
             assert await reap.step(self.connection, self.now, 1000) == 0
             for other in self.model.workers - {worker_id}:
                 await renew_lease(

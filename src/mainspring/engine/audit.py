@@ -13,7 +13,7 @@ import structlog
 
 from mainspring.store.connection import Connection
 from mainspring.store.duties import audit_open, mend_stuck
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 
 log = structlog.get_logger(__name__)
 
@@ -23,8 +23,8 @@ class Audit:
     limit = 2000
     rest_seconds = 10.0
 
-    def __init__(self, notifier: Notifier) -> None:
-        self._notifier = notifier
+    def __init__(self, bell: Bell) -> None:
+        self._bell = bell
         self._next = 0
         self._lanes: set[int] = set()
         self.mended = 0
@@ -41,4 +41,4 @@ class Audit:
         return 0 if finished_round else audit.seen
 
     def settle(self) -> None:
-        self._notifier.ready(self._lanes)
+        self._bell.ready(self._lanes)

@@ -7,7 +7,7 @@ from datetime import datetime
 from mainspring.store.connection import Connection
 from mainspring.store.duties import due_deadlines
 from mainspring.store.runs import stop_runs
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 
 
 class Deadlines:
@@ -15,8 +15,8 @@ class Deadlines:
     limit = 50
     rest_seconds = 0.25
 
-    def __init__(self, notifier: Notifier) -> None:
-        self._notifier = notifier
+    def __init__(self, bell: Bell) -> None:
+        self._bell = bell
         self._noted = 0
 
     async def step(self, tx: Connection, now: datetime | None, limit: int) -> int:
@@ -28,4 +28,4 @@ class Deadlines:
 
     def settle(self) -> None:
         if self._noted:
-            self._notifier.stop()
+            self._bell.stop()

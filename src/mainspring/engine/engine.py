@@ -26,7 +26,7 @@ from mainspring.engine.shift import Shift
 from mainspring.engine.wake import Wake
 from mainspring.store.connection import Line
 from mainspring.store.duties import raise_epoch
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 
 log = structlog.get_logger(__name__)
 
@@ -61,24 +61,24 @@ class Engine:
             await line.close()
 
     async def _do_duties(self, shard: ShardLease, stopping: asyncio.Task[bool]) -> None:
-        notify_line = Line(self._url, name="engine notifier")
-        notifier = Notifier(notify_line)
+        bell_line = Line(self._url, name="engine bell")
+        bell = Bell(bell_line)
         reap_line = Line(self._url, name="engine reap", greet=raise_epoch)
         duties: list[tuple[Duty, Line]] = [
-            (Wake(notifier), Line(self._url, name="engine wake", stable_plans=True)),
-            (Deadlines(notifier), Line(self._url, name="engine deadlines")),
-            (Reap(notifier, connection_losses=lambda: reap_line.broken), reap_line),
-            (Audit(notifier), Line(self._url, name="engine audit")),
-            (Shift(notifier), Line(self._url, name="engine shift")),
+            (Wake(bell), Line(self._url, name="engine wake", stable_plans=True)),
+            (Deadlines(bell), Line(self._url, name="engine deadlines")),
+            (Reap(bell, connection_losses=lambda: reap_line.broken), reap_line),
+            (Audit(bell), Line(self._url, name="engine audit")),
+            (Shift(bell), Line(self._url, name="engine shift")),
             (Archive(), Line(self._url, name="engine archive")),
             (Retain(self._config.keep), Line(self._url, name="engine retain")),
         ]
         move_line = Line(self._url, name="engine logs")
-        notify = Line(self._url, name="engine notify")
+        notify_line = Line(self._url, name="engine notify")
         tasks = [
-            asyncio.create_task(notifier.run()),
+            asyncio.create_task(bell.run()),
             asyncio.create_task(MoveLogs(self._config, move_line).run()),
-            asyncio.create_task(Notify(notify).run()),
+            asyncio.create_task(Notify(notify_line).run()),
             *(asyncio.create_task(run_duty(duty, line)) for duty, line in duties),
         ]
         keeping = asyncio.create_task(shard.keep())
@@ -96,8 +96,8 @@ class Engine:
             for _, line in duties:
                 await line.close()
             await move_line.close()
+            await bell_line.close()
             await notify_line.close()
-            await notify.close()
 
 
 async def _first(wanted: asyncio.Task[None], stopping: asyncio.Task[bool]) -> bool:

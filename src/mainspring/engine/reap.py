@@ -33,7 +33,7 @@ from mainspring.store.attempts import (
 from mainspring.store.connection import Connection
 from mainspring.store.dags import read_versions
 from mainspring.store.duties import Lease, lock_lease, read_leases
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 
 log = structlog.get_logger(__name__)
 
@@ -70,13 +70,13 @@ class Reap:
 
     def __init__(
         self,
-        notifier: Notifier,
+        bell: Bell,
         *,
         rest_seconds: float = 0.5,
         connection_losses: Callable[[], int] = lambda: 0,
     ) -> None:
         self.rest_seconds = rest_seconds
-        self._notifier = notifier
+        self._bell = bell
         self._connection_losses = connection_losses
         self._losses_seen = 0
         self._watches: dict[int, Watch] = {}
@@ -94,7 +94,7 @@ class Reap:
         return limit if dead[1:] else done
 
     def settle(self) -> None:
-        self._notifier.ready(self._lanes)
+        self._bell.ready(self._lanes)
 
     def _elapsed(self) -> float:
         """Connected time since the last step, never more than two steps' worth."""

@@ -15,7 +15,7 @@ import msgspec
 
 from mainspring.store.connection import Connection
 from mainspring.store.pauses import Shifting, end_shift, shift_slice, shifting_dags
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 
 _SETTLED_SECONDS = 2.0
 """A transaction may take its number some instants after it has looked at the dag."""
@@ -34,8 +34,8 @@ class Shift:
     limit = 500
     rest_seconds = 1.0
 
-    def __init__(self, notifier: Notifier) -> None:
-        self._notifier = notifier
+    def __init__(self, bell: Bell) -> None:
+        self._bell = bell
         self._walks: dict[int, _Walk] = {}
         self._round: list[int] = []
         """The dags that are to be walked before the next rest."""
@@ -51,7 +51,7 @@ class Shift:
         return limit if self._round else 0
 
     def settle(self) -> None:
-        self._notifier.ready(self._lanes)
+        self._bell.ready(self._lanes)
 
     def _walk(self, found: Shifting) -> _Walk:
         walk = self._walks.get(found.dag_id)

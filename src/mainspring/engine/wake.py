@@ -11,7 +11,7 @@ from datetime import datetime
 
 from mainspring.store.connection import Connection
 from mainspring.store.duties import wake_backoff, wake_starts
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 
 
 class Wake:
@@ -20,8 +20,8 @@ class Wake:
     # The lateness that a due task can meet when nothing else is in the way.
     rest_seconds = 0.05
 
-    def __init__(self, notifier: Notifier) -> None:
-        self._notifier = notifier
+    def __init__(self, bell: Bell) -> None:
+        self._bell = bell
         self._kinds = itertools.cycle((wake_backoff, wake_starts))
         self._lanes: set[int] = set()
 
@@ -33,4 +33,4 @@ class Wake:
         return limit if wake is wake_backoff else woken.due
 
     def settle(self) -> None:
-        self._notifier.ready(self._lanes)
+        self._bell.ready(self._lanes)

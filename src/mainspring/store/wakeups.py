@@ -40,8 +40,8 @@ async def notify_dags(connection: Connection) -> None:
     await fetch(connection, "select pg_notify($1, '')", DAGS)
 
 
-class Notifier:
-    """Sends what this process wants others to know, coalesced."""
+class Bell:
+    """Wakes workers: sends what this process wants them to know, coalesced."""
 
     def __init__(self, line: Line) -> None:
         self._line = line

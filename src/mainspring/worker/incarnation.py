@@ -58,7 +58,7 @@ from mainspring.store.attempts import (
 from mainspring.store.connection import Connection, Line
 from mainspring.store.dags import ensure_queues, list_queue_ids, read_versions
 from mainspring.store.duties import raise_epoch
-from mainspring.store.wakeups import Notifier, listen
+from mainspring.store.wakeups import Bell, listen
 from mainspring.worker.clock import DatabaseClock
 from mainspring.worker.floors import Floors
 from mainspring.worker.hand import Hand, Holding
@@ -114,8 +114,8 @@ class Incarnation:
         )
         self._aside_line = Line(url, name=f"{name} aside")
         self._log_line = Line(url, name=f"{name} log")
-        self._notify_line = Line(url, name=f"{name} notify")
-        self._notifier = Notifier(self._notify_line)
+        self._bell_line = Line(url, name=f"{name} notify")
+        self._bell = Bell(self._bell_line)
         self._hosts = Hosts(self, slots=self._slot_sizes)
         self._inputs = Inputs(config, self._aside_line, self._hosts.snapshots)
         self._logs = Logs(
@@ -155,7 +155,7 @@ class Incarnation:
                 self._start_loop(),
                 self._queue_loop(),
                 self._logs.run(),
-                self._notifier.run(),
+                self._bell.run(),
                 listen(
                     self._url, ready=self._on_ready, stop=self._beat_wanted.set, name=self._name
                 ),
@@ -194,7 +194,7 @@ class Incarnation:
             self._beat_line,
             self._aside_line,
             self._log_line,
-            self._notify_line,
+            self._bell_line,
         ):
             await line.close()
 
@@ -490,7 +490,7 @@ class Incarnation:
             ],
             results,
         )
-        self._notifier.ready(completed.lanes)
+        self._bell.ready(completed.lanes)
         self._on_ready(completed.lanes)
 
     # --- beat ------------------------------------------------------------------------------
@@ -551,7 +551,7 @@ class Incarnation:
             completions,
             emptied=claims if len(held) < COMPLETION_BATCH else (),
         )
-        self._notifier.ready(completed.lanes)
+        self._bell.ready(completed.lanes)
         self._on_ready(completed.lanes)
 
 

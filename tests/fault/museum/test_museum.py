@@ -22,7 +22,7 @@ from mainspring.domain.specs import DagSpec
 from mainspring.engine.reap import Reap
 from mainspring.store.attempts import register_worker, renew_lease
 from mainspring.store.connection import Connection, Line, connect, fetch
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 from tests.checker.check import check
 from tests.checker.evidence import FAULTS, Fault, Log, now
 from tests.checker.journal import install_journal, sample_clock
@@ -267,8 +267,8 @@ async def _step(stage: Stage, reaper: Reap) -> None:
         await reaper.step(stage.connection, None, 1000)
 
 
-def _silent() -> Notifier:
-    return Notifier(Line("", name="nobody"))
+def _silent() -> Bell:
+    return Bell(Line("", name="nobody"))
 
 
 def test_every_exhibit_has_its_test() -> None:

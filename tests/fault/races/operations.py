@@ -43,7 +43,7 @@ from mainspring.store.runs import (
     reopen_run,
     stop_runs,
 )
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 from tests.fault.races.worlds import FAILED, FAR_FUTURE, GIVEN_UP, LATER, RUN_IDS, World
 
 LIMIT = 1000
@@ -297,7 +297,7 @@ async def _seen(connection: Connection, world: World, worker_id: int) -> Lease:
     return Lease(worker_id, 0, 15.0, "a worker of a race")
 
 
-SILENT = Notifier(Line("", name="nobody"))
+SILENT = Bell(Line("", name="nobody"))
 """It is never asked to send what it is told."""
 
 

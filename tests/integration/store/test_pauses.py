@@ -25,7 +25,7 @@ from mainspring.store.pauses import (
 )
 from mainspring.store.reading import list_lanes, read_clock
 from mainspring.store.runs import reopen_run, stop_runs
-from mainspring.store.wakeups import Notifier
+from mainspring.store.wakeups import Bell
 from tests.integration.store.lockstep import until_waiting
 from tests.support.factory import (
     DEFAULT_LANE,
@@ -87,8 +87,8 @@ async def claimed_runs(worker: BareWorker, limit: int = 100) -> list[int]:
 async def settle(connection: Connection, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine's duty, until it says that everything has followed."""
     monkeypatch.setattr("mainspring.engine.shift._SETTLED_SECONDS", 0.0)
-    line = Line(url, name="notifier")
-    duty = Shift(Notifier(line))
+    line = Line(url, name="bell")
+    duty = Shift(Bell(line))
     while await connection.fetchval(
         "select count(*) from mainspring.dag where shifted_by is not null"
     ):
@@ -402,8 +402,8 @@ async def test_the_net_stays_while_a_transaction_from_before_is_open(
     await making.start()
     await start_run(other, dag)
     await hold(connection, "one")
-    line = Line(database_url, name="notifier")
-    duty = Shift(Notifier(line))
+    line = Line(database_url, name="bell")
+    duty = Shift(Bell(line))
     for _ in range(5):
         async with connection.transaction():
             assert await duty.step(connection, None, 100) == 0
