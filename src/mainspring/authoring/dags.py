@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
 from typing import Any, Generic, NoReturn, ParamSpec, overload
 
 from mainspring.authoring.defaults import TaskDefaults
@@ -33,6 +35,31 @@ DOC_LENGTH_MAX = 100_000
 TARGET_LENGTH_MAX = 2_000
 
 
+_made: list[tuple[str | None, Dag[Any]]] | None = None
+
+
+def collect_dags() -> list[tuple[str | None, Dag[Any]]]:
+    """From now on every dag that is made goes into this list, with the module that makes it.
+
+    That is the module whose import is under way, whoever calls `@dag` for it. So dags that a loop
+    or a function makes are found, though no name of the module leads to them.
+    """
+    global _made  # noqa: PLW0603
+    _made = []
+    return _made
+
+
+def _importing() -> str | None:
+    """The module whose top level is being run; None if none is."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_name == "<module>":
+            name: str | None = frame.f_globals.get("__name__")
+            return name
+        frame = frame.f_back
+    return None
+
+
 class Dag(Generic[P]):
     """A named graph of tasks, drawn by a function when `spec` is first asked for."""
 
@@ -43,6 +70,8 @@ class Dag(Generic[P]):
         self._options = options
         self._defaults = defaults or TaskDefaults()
         functools.update_wrapper(self, function, updated=())
+        if _made is not None:
+            _made.append((_importing(), self))
 
     @property
     def name(self) -> str:

@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from mainspring.authoring.calling import check_arguments, error_of, resolve
-from mainspring.authoring.dags import Dag
+from mainspring.authoring.dags import Dag, collect_dags
 from mainspring.bundles.report import (
     LENGTH_BYTES,
     FileProblem,
@@ -45,13 +45,14 @@ def main() -> NoReturn:
     order = _take_order()
     _die_with(order.parent)
     channel = _Channel()
+    made = collect_dags()
     sys.path.insert(0, order.folder)
     sys.argv = [""]
     for file in order.files:
         channel.send(FileStarted(file))
         faulthandler.dump_traceback_later(order.file_timeout_seconds, exit=True, file=channel.trace)
         there = os.path.exists(os.path.join(order.folder, file))
-        found = read_file(Path(order.folder), file)
+        found = read_file(Path(order.folder), file, made)
         faulthandler.cancel_dump_traceback_later()
         if there and not os.path.exists(os.path.join(order.folder, file)):
             # The rest is for another child, once the parent has put the files back.
@@ -62,8 +63,12 @@ def main() -> NoReturn:
     _end()
 
 
-def read_file(folder: Path, file: str) -> FileRead:
-    """The dags of one file, and what is wrong with it."""
+def read_file(folder: Path, file: str, made: Sequence[tuple[str | None, Dag[Any]]]) -> FileRead:
+    """The dags of one file, and what is wrong with it.
+
+    `made` are all that were made so far, by the module that made them. A file may have been
+    imported before, by another one.
+    """
     path = folder / file
     try:
         module = _import(path, file)
@@ -71,7 +76,7 @@ def read_file(folder: Path, file: str) -> FileRead:
         return FileRead(file, [], [_problem(error, folder, file)])
     dags: list[DagSpec] = []
     problems: list[FileProblem] = []
-    for dag in _dags_of(module):
+    for dag in [dag for maker, dag in made if maker == module.__name__]:
         try:
             dags.append(_checked(dag))
         except BaseException as error:
@@ -107,21 +112,6 @@ def _module_name(file: str) -> str:
     if parts[-1] == "__init__" and len(parts) > 1:
         parts.pop()
     return ".".join(parts)
-
-
-def _dags_of(module: ModuleType) -> Iterator[Dag[Any]]:
-    """The dags at the module's top level, without those that it only imports."""
-    seen: set[int] = set()
-    for value in list(vars(module).values()):
-        if not isinstance(value, Dag) or id(value) in seen:
-            continue
-        seen.add(id(value))
-        home = sys.modules.get(value.function.__module__)
-        # A dag made by a function of a helper module is at home here; one that can be found at
-        # the top level of its own module is at home there.
-        at_home = home is None or home is module or value not in vars(home).values()
-        if at_home:
-            yield value
 
 
 def _checked(dag: Dag[Any]) -> DagSpec:

@@ -110,6 +110,31 @@ async def test_dags_made_by_a_helper_belong_to_the_file_that_holds_them(tmp_path
     assert report.files == {"a": "uses.py", "b": "uses.py"}
 
 
+async def test_dags_that_a_loop_makes_are_all_found(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "tables.py",
+        """
+        from mainspring import dag, task
+
+        @task
+        def load(table): ...
+
+        for number in range(1000):
+            @dag(name=f"table_{number}")
+            def make(table: str = f"t{number}"):
+                load(table)
+
+        [dag(name=f"listed_{number}")(make.function) for number in range(3)]
+        """,
+    )
+    write(tmp_path, "uses.py", "# mainspring\nimport tables\nfrom tables import make\n")
+    report = await read(tmp_path)
+    assert report.problems == []
+    assert len(report.dags) == 1003
+    assert set(report.files.values()) == {"tables.py"}
+
+
 async def test_prints_and_closed_outputs_do_not_disturb(tmp_path: Path) -> None:
     noise = """
         import os, sys
@@ -278,7 +303,6 @@ async def test_tasks_that_a_worker_could_not_call_are_problems(tmp_path: Path) -
         @task
         def untold(path: Path): ...
 
-        dag(name="a")(lambda: 1)
         a = dag(name="a")(lambda: make()())
         b = dag(name="b")(lambda: renamed())
         c = dag(name="c")(lambda: first())
