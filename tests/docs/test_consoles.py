@@ -184,7 +184,7 @@ class Person:
         child = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "mainspring", *arguments),
             cwd=self._folder,
-            env={**os.environ, "MAINSPRING_DATABASE_URL": self._team.url},
+            env={**os.environ, "MAINSPRING_DATABASE_URL": self._team.url, "COLUMNS": "200"},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,

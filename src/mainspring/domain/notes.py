@@ -12,5 +12,5 @@ def checked_note(note: str | None) -> str | None:
     if note is None or not note.strip():
         return None
     if len(note) > NOTE_LENGTH_MAX:
-        raise InputError(f"a note may have {NOTE_LENGTH_MAX:,} characters, this has {len(note):,}")
+        raise InputError(f"a note has at most {NOTE_LENGTH_MAX:,} characters")
     return note.strip().encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")

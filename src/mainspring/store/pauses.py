@@ -215,8 +215,11 @@ async def _close_gate(connection: Connection) -> None:
     )
 
 
+_HOLD = {"dag": "hold_dag", "queue": "hold_queue"}
+
+
 async def _held(connection: Connection, what: str, name: str, tenant_id: int) -> asyncpg.Record:
-    rows = await fetch(connection, statement(f"hold_{what}"), tenant_id, name)
+    rows = await fetch(connection, statement(_HOLD[what]), tenant_id, name)
     if not rows:
         raise NotFoundError(
             f"there is no {what} {shown(name)}",

@@ -73,7 +73,7 @@ class Deed(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if len(self.note) > NOTE_LENGTH_MAX:
-            raise InputError(f"a note has at most {NOTE_LENGTH_MAX} characters")
+            raise InputError(f"a note has at most {NOTE_LENGTH_MAX:,} characters")
         if "\x00" in self.note + self.who:
             raise InputError("a note may not hold a NUL character")
 

@@ -223,7 +223,7 @@ async def test_bad_input_is_told_and_nothing_is_done(
         (("show", 12345678), "there is no run 12345678"),
         (("list", "--dag", "nobody"), "nobody"),
         (("list", "--since", "soon"), "`--since`"),
-        (("discard", run_id, "--note", "n" * 2001), "at most 2000 characters"),
+        (("discard", run_id, "--note", "n" * 1001), "at most 1,000 characters"),
         (("show", "nobody"), "neither a run's number nor a dag"),
     ):
         answer = await command("dlq", *arguments)

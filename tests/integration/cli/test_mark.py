@@ -83,7 +83,7 @@ async def test_refusals_say_what_to_do(connection: Connection, command: Command)
         (("t2", "succeeded", *note), "mark what failed before it: `t1`"),
         (("t1", "skipped", *note, "--result", "1"), "has no `--result`"),
         (("t1", "succeeded", *note, "--result", "{"), "is no JSON"),
-        (("t1", "succeeded", "--note", "n" * 3000), "at most 2000 characters"),
+        (("t1", "succeeded", "--note", "n" * 1001), "at most 1,000 characters"),
     ):
         answer = await command("run", "mark", run_id, *arguments)
         assert (answer.code, words in answer.err) == (2, True), (arguments, answer)

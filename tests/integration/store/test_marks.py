@@ -251,8 +251,8 @@ async def test_a_large_result_is_kept(connection: Connection) -> None:
 
 
 def test_a_note_is_bounded() -> None:
-    with pytest.raises(InputError, match="at most 2000"):
-        Deed("me", "n" * 2001)
+    with pytest.raises(InputError, match="at most 1,000"):
+        Deed("me", "n" * 1001)
     with pytest.raises(InputError, match="NUL"):
         Deed("me", "\x00")
 
