@@ -106,7 +106,7 @@ async def test_unknown_names_and_bad_notes_are_refused(
             assert f"did you mean `{near}`?" in answer.err
     answer = await command("dag", "pause", "orders", "--note", "x" * 1001)
     assert answer.code == 2
-    assert "a note may have 1,000 characters" in answer.err
+    assert "a note has at most 1,000 characters" in answer.err
     assert (await command("dag", "show", "orders", "--json")).json["pause"] is None
     assert (await command("queue", "show", "nothing")).code == 2
 
