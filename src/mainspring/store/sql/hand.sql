@@ -175,17 +175,17 @@ doom (node) as (
   select e.after
   from moved m
   join mainspring.edge e on e.version_id = m.version_id and e.before = m.node
-  join mainspring.task t on t.id = $1 + e.after and t.state = 'waiting'
+  join mainspring.task t on t.id = $1::bigint + e.after and t.state = 'waiting'
   where $3 = 'skipped'
   union
   select e.after
   from doom d
   join moved m on true
   join mainspring.edge e on e.version_id = m.version_id and e.before = d.node
-  join mainspring.task t on t.id = $1 + e.after and t.state = 'waiting'),
+  join mainspring.task t on t.id = $1::bigint + e.after and t.state = 'waiting'),
 closed_unrun as (
   update mainspring.task c set state = 'skipped', finished_at = (select now from clock)
-  from doom d where c.id = $1 + d.node and c.state = 'waiting'
+  from doom d where c.id = $1::bigint + d.node and c.state = 'waiting'
   returning c.id),
 children as (
   update mainspring.task c
@@ -195,7 +195,7 @@ children as (
     position = case when c.unmet = 1 then nextval('mainspring.position') end
   from moved m
   join mainspring.edge e on e.version_id = m.version_id and e.before = m.node
-  where $3 = 'succeeded' and c.id = $1 + e.after and c.state = 'waiting'
+  where $3 = 'succeeded' and c.id = $1::bigint + e.after and c.state = 'waiting'
   returning c.id, c.lane, c.priority, c.position, c.term, c.unmet),
 queued as (
   insert into mainspring.ready (lane, priority, position, task_id, term)
