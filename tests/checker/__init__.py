@@ -5,6 +5,7 @@ rests: all of it is written down here a second time, by hand, from the published
 would have to be made twice to go unseen.
 
     evidence.py     the logs, and how they are written
+    releases.py     the digest of a tree of code
     sinks.py        where tasks tell what they did: one sink takes everything, one is fenced
     journal.sql     triggers that note every move in the database
     journal.py      installs them, and reads what they noted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -14,10 +14,14 @@ from tests.checker.evidence import (
     EFFECTS,
     FAULTS,
     FENCED,
+    OUTPUT,
+    RELEASES,
     Answered,
     Asked,
     Effect,
     Fault,
+    Output,
+    Release,
     read_client,
     read_log,
 )
@@ -36,7 +40,7 @@ from tests.checker.states import MARKED_AS
 from tests.checker.story import Holding, Story, retell
 from tests.checker.tables import Tables, read_tables
 
-_TERMS = 2**32
+TERMS = 2**32
 """A fencing token is the epoch times this, plus the term."""
 
 
@@ -55,14 +59,16 @@ class Execution(NamedTuple):
     begin: float
     end: float | None
     """None if it was killed, or has not ended."""
+    releases: tuple[int, ...]
+    """Of its code, as that says itself."""
 
     @property
     def term(self) -> int:
-        return self.token % _TERMS
+        return self.token % TERMS
 
     @property
     def epoch(self) -> int:
-        return self.token // _TERMS
+        return self.token // TERMS
 
 
 def nothing_may_wait(_: RunRow) -> bool:
@@ -80,6 +86,8 @@ class Case:
         faults: list[Fault],
         journal: Journal,
         tables: Tables,
+        output: Sequence[Output] = (),
+        releases: Sequence[Release] = (),
         silent: Collection[str] = (),
         may_wait: Callable[[RunRow], bool] = nothing_may_wait,
     ) -> None:
@@ -89,6 +97,8 @@ class Case:
         self.faults = faults
         self.journal = journal
         self.tables = tables
+        self.output = [*output]
+        self.releases = [*releases]
         self.silent = frozenset(silent)
         """Dags whose tasks tell no sink what they do."""
         self.may_wait = may_wait
@@ -127,6 +137,7 @@ class Case:
                         effect.pid,
                         effect.at,
                         of_it.pop(0) if of_it else None,
+                        tuple(effect.releases),
                     )
                 )
         return executions
@@ -259,6 +270,8 @@ async def read_case(
         faults=read_log(folder / FAULTS, Fault),
         journal=await read_journal(connection),
         tables=await read_tables(connection),
+        output=read_log(folder / OUTPUT, Output),
+        releases=read_log(folder / RELEASES, Release),
         silent=silent,
         may_wait=may_wait,
     )

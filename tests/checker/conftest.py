@@ -31,6 +31,7 @@ from mainspring.store.dags import register_dag
 from mainspring.store.duties import renew_shard, take_shard, wake_backoff
 from mainspring.store.history import archive_runs
 from mainspring.store.ids import Ids
+from mainspring.store.logs import append_log
 from mainspring.store.marks import Mark, mark_task
 from mainspring.store.pauses import pause_dag, pause_queue, resume_dag, resume_queue, shift_slice
 from mainspring.store.runs import (
@@ -42,10 +43,23 @@ from mainspring.store.runs import (
     stop_runs,
 )
 from tests.checker.case import Case, read_case
-from tests.checker.evidence import CLIENT, FAULTS, Answered, Asked, Fault, Log, What, now
+from tests.checker.evidence import (
+    CLIENT,
+    FAULTS,
+    OUTPUT,
+    RELEASES,
+    Answered,
+    Asked,
+    Fault,
+    Log,
+    Output,
+    Release,
+    What,
+    now,
+)
 from tests.checker.journal import install_journal
 from tests.checker.promises import PROMISES
-from tests.checker.sinks import fenced, raw
+from tests.checker.sinks import fenced, line, raw
 from tests.conftest import Server
 from tests.support.factory import DEFAULT_LANE, BareWorker, dag_of, failure
 from tests.support.invariants import violations
@@ -70,6 +84,8 @@ class Player(BareWorker):
     name = ""
     pid = 0
     folder = Path()
+    releases: Mapping[int, int] = {}
+    """Which release each run is of."""
 
     async def take(self) -> Claimed:
         """One task, the next."""
@@ -90,7 +106,18 @@ class Player(BareWorker):
             token=self.token(claimed),
             key=f"{claimed.run_id}/t{claimed.node}/{claimed.generation}",
             kind="async",
+            releases=[self.releases[claimed.run_id]],
         )
+
+    async def print(self, claimed: Claimed, lines: int, *, kept: int | None = None) -> None:
+        """So many lines, of which so many are kept."""
+        run, task, token = claimed.run_id, f"t{claimed.node}", self.token(claimed)
+        log = Log(self.folder / OUTPUT)
+        log.write(Output(now(), "before", run, task, token, lines))
+        text = "".join(line(run, task, token, number) for number in range(lines)[:kept])
+        await append_log(self.connection, [(claimed.task_id, claimed.term, 0, text.encode())])
+        log.write(Output(now(), "after", run, task, token, lines))
+        log.close()
 
     def write_fenced(self, claimed: Claimed) -> bool:
         return fenced(
@@ -149,6 +176,21 @@ class Scene:
         self._faults = Log(folder / FAULTS)
         self._ids = Ids()
         self._asked = 0
+        self._release = 0
+        self.releases: dict[int, int] = {}
+        """By run."""
+        self.deploy()
+
+    def deploy(self) -> None:
+        """Other code, from now on."""
+        self._release += 1
+        log = Log(self.folder / RELEASES)
+        log.write(Release(now(), self._release, self._digest))
+        log.close()
+
+    @property
+    def _digest(self) -> str:
+        return f"snapshot {self._release}"
 
     def close(self) -> None:
         self._client.close()
@@ -179,10 +221,11 @@ class Scene:
         self._asked += 1
         number = self._asked
         self._client.write(Asked(number, now(), "trigger", spec.name, key))
-        dag = await register_dag(self.connection, spec, "snapshot")
+        dag = await register_dag(self.connection, spec, self._digest)
         id_ = await self._ids.take(self.connection, len(spec.tasks))
         run = NewRun(id_, dag.version_id, dag.snapshot_id, key=key)
         [run_id] = (await create_runs(self.connection, [run])).ids
+        self.releases[run_id] = self._release
         told = run_id if answer == "ok" else None
         self._client.write(Answered(number, now(), answer, told))
         return run_id
@@ -200,6 +243,7 @@ class Scene:
         )
         player = Player(self.connection, worker_id, ONE)
         player.name, player.pid, player.folder = name, pid, self.folder
+        player.releases = self.releases
         await renew_lease(
             self.connection, worker_id, [], draining=False, claims_known_after=timedelta(seconds=5)
         )
@@ -249,6 +293,7 @@ async def play(scene: Scene) -> None:
     await _stop(scene, worker)
     await _mark(scene, worker)
     await _pause(scene, worker)
+    await _deploy(scene, worker)
     await _rerun(scene, worker)
 
 
@@ -383,6 +428,19 @@ async def _mark(scene: Scene, worker: Player) -> None:
     await scene.mark(failed, 0, "skipped")
 
 
+async def _deploy(scene: Scene, worker: Player) -> None:
+    """Code is replaced while a run of it waits; that run and the next one print."""
+    await scene.trigger(ONE)
+    scene.deploy()
+    await scene.trigger(ONE)
+    for lines in (3, 4):
+        claimed = await worker.take()
+        worker.tell(claimed, "begin")
+        await worker.print(claimed, lines)
+        worker.tell(claimed, "end")
+        await worker.report(claimed)
+
+
 # --- fixtures -----------------------------------------------------------------------------------
 
 
@@ -416,6 +474,7 @@ class Surgery:
         self.worker = Player(self.connection, worker_id, ONE)
         self.worker.name, self.worker.pid = "worker-1", 1001
         self.worker.folder = self.scene.folder
+        self.worker.releases = self.scene.releases
 
     async def sql(self, *steps: str) -> None:
         for step in steps:

@@ -1,8 +1,10 @@
-"""What the checker believes: four logs, each written by someone else than the system under test.
+"""What the checker believes: logs, each written by someone else than the system under test.
 
 `client.jsonl`   what callers asked for, and what they were answered
 `effects.jsonl`  what tasks did, written by the tasks themselves to a sink that takes everything
 `fenced.sqlite`  what tasks did, at a sink that refuses a token lower than one it has seen
+`output.jsonl`   what tasks printed, told by them before and after
+`releases.jsonl` which code was put into the folder of dags, and when
 `faults.jsonl`   what was broken, when, and for how long
 and the journal of the database's moves, which triggers of ours write (`journal.sql`).
 
@@ -23,6 +25,8 @@ import msgspec
 CLIENT = "client.jsonl"
 EFFECTS = "effects.jsonl"
 FENCED = "fenced.sqlite"
+OUTPUT = "output.jsonl"
+RELEASES = "releases.jsonl"
 FAULTS = "faults.jsonl"
 
 _T = TypeVar("_T")
@@ -82,6 +86,28 @@ class Effect(msgspec.Struct, frozen=True):
     kind: str
     """The kind of slot: async, thread, process or command."""
     pid: int
+    releases: list[int] = []
+    """Which release its code is of, as each module of it says that had a part; empty: not told."""
+
+
+class Output(msgspec.Struct, frozen=True):
+    """A task is about to print, or has printed: so many lines in all, see `sinks.line`."""
+
+    at: float
+    phase: Literal["before", "after"]
+    run: int
+    task: str
+    token: int
+    lines: int
+
+
+class Release(msgspec.Struct, frozen=True):
+    """From now on the folder of dags has this code."""
+
+    at: float
+    number: int
+    digest: str
+    """Of all files, see `releases.tree_digest`."""
 
 
 class Fault(msgspec.Struct, frozen=True):

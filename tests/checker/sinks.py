@@ -11,14 +11,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from tests.checker.evidence import EFFECTS, FENCED, Effect, Log, now
+from tests.checker.evidence import EFFECTS, FENCED, OUTPUT, Effect, Log, Output, now
 
 _PATIENCE_SECONDS = 600.0
 """A writer that is frozen inside its transaction keeps the others waiting until it is killed."""
@@ -49,9 +49,13 @@ def raw(
     token: int,
     key: str,
     kind: str,
+    releases: Sequence[int] = (),
 ) -> None:
     _log(folder / EFFECTS).write(
-        Effect(now(), phase, run, task, attempt, generation, token, key, kind, os.getpid())
+        Effect(
+            *(now(), phase, run, task, attempt, generation, token, key, kind, os.getpid()),
+            releases=[*releases],
+        )
     )
 
 
@@ -66,6 +70,7 @@ def working(
     token: int,
     key: str,
     kind: str,
+    releases: Sequence[int] = (),
 ) -> Iterator[None]:
     """Tells the raw sink when the work begins and when it ends, in whichever way it ends.
 
@@ -81,6 +86,7 @@ def working(
         token=token,
         key=key,
         kind=kind,
+        releases=releases,
     )
     try:
         yield
@@ -95,7 +101,22 @@ def working(
             token=token,
             key=key,
             kind=kind,
+            releases=releases,
         )
+
+
+def say(folder: Path, *, run: int, task: str, token: int, first: int, lines: int) -> None:
+    """Print some lines, and tell before and after how many there are then."""
+    log = _log(folder / OUTPUT)
+    log.write(Output(now(), "before", run, task, token, first + lines))
+    text = "".join(line(run, task, token, number) for number in range(first, first + lines))
+    print(text, end="", flush=True)
+    log.write(Output(now(), "after", run, task, token, first + lines))
+
+
+def line(run: int, task: str, token: int, number: int) -> str:
+    """No two lines are the same, whoever prints them."""
+    return f"line {number} of `{task}` of run {run} under {token}{' .' * (number % 20)}\n"
 
 
 def fenced(folder: Path, *, key: str, token: int, run: int, task: str) -> bool:

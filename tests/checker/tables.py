@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
 from typing import TypeVar
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -27,6 +31,16 @@ from tests.checker.rows import (
 _R = TypeVar("_R", bound=Row)
 
 
+class StoredLog(msgspec.Struct, frozen=True):
+    """What is kept of what one attempt printed."""
+
+    content: bytes
+    """Up to the first hole."""
+    cut: bool
+    """It says itself that something came after."""
+    hole: bool = False
+
+
 class Tables(msgspec.Struct, frozen=True):
     runs: dict[int, RunRow]
     tasks: dict[int, TaskRow]
@@ -46,8 +60,10 @@ class Tables(msgspec.Struct, frozen=True):
     """The state of every run, as it is shown to people."""
     errors: dict[tuple[int, int], str]
     """The type of the error that ended an attempt, by task and term."""
-    logged: set[tuple[int, int]]
-    """Tasks and terms that there is a log of."""
+    logs: dict[tuple[int, int], StoredLog]
+    """By task and term."""
+    snapshots: dict[int, str]
+    """Their digests."""
     epoch: int
 
     @property
@@ -93,15 +109,36 @@ async def read_tables(connection: Connection) -> Tables:
                 "select task_id, term, error from mainspring.attempt where error is not null"
             )
         },
-        logged={
-            (row["task_id"], row["term"])
-            for row in await connection.fetch(
-                "select task_id, term from mainspring.log"
-                " union select task_id, term from mainspring.long_log"
-            )
+        logs=await _read_logs(connection),
+        snapshots={
+            row["id"]: row["digest"]
+            for row in await connection.fetch("select id, digest from mainspring.snapshot")
         },
         epoch=await connection.fetchval("select number from mainspring.epoch"),
     )
+
+
+async def _read_logs(connection: Connection) -> dict[tuple[int, int], StoredLog]:
+    logs: dict[tuple[int, int], StoredLog] = {}
+    rows = await connection.fetch(
+        "select task_id, term, start, content from mainspring.log order by task_id, term, start"
+    )
+    for key, chunks in groupby(rows, key=lambda row: (row["task_id"], row["term"])):
+        content, cut, hole = b"", False, False
+        for chunk in chunks:
+            cut = cut or not chunk["content"]
+            hole = hole or chunk["start"] != len(content)
+            content += b"" if hole else chunk["content"]
+        logs[key] = StoredLog(content, cut, hole)
+    moved = await connection.fetch(
+        "select l.task_id, l.term, l.lost, s.url, l.key from mainspring.long_log l"
+        " join mainspring.object_store s on s.id = l.store_id where l.moved_at is not null"
+    )
+    for row in moved:
+        folder = Path(unquote(urlsplit(row["url"]).path))
+        content = gzip.decompress((folder / row["key"]).read_bytes())
+        logs[row["task_id"], row["term"]] = StoredLog(content, row["lost"])
+    return logs
 
 
 class _Error(msgspec.Struct, frozen=True):

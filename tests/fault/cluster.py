@@ -14,9 +14,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -32,7 +34,8 @@ from mainspring.embedded.configuration import PRODUCT_DATABASE, PRODUCT_ROLE
 from mainspring.embedded.probe import socket_path
 from mainspring.store.connection import Connection, Line, fetch
 from mainspring.store.migrate import migrate
-from tests.checker.evidence import now
+from tests.checker.evidence import RELEASES, Log, Release, now
+from tests.checker.releases import tree_digest
 from tests.fault import processes
 from tests.fault.proxy import FaultLog, Proxy
 
@@ -116,7 +119,7 @@ class Member:
         self._told = fault is not None
         self._died_at = None
         self.starts += 1
-        environment = self._cluster.environment(self.proxy)
+        environment = self._cluster.environment(self)
         if fault is not None:
             environment[faults.VARIABLE] = fault
         with self._log.open("ab") as log:
@@ -196,7 +199,7 @@ class Cluster:
         self.logs = folder / "logs"
         self.deaths: list[Death] = []
         self._dags = dags
-        self._releases = 0
+        self._release = 0
         self._sizes: dict[Role, int] = {"engine": engines, "worker": workers}
         self._postgres = EmbeddedPostgres(
             folder / "postgres",
@@ -240,6 +243,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start all members, and from now on whatever dies."""
+        self._tell_release(self._dags)
         for member in self.members:
             member.start()
         self._tending = asyncio.create_task(self._tend())
@@ -319,12 +323,15 @@ class Cluster:
     def client_url(self) -> str:
         return self.client_proxy.url(PRODUCT_ROLE, PRODUCT_DATABASE)
 
-    def environment(self, proxy: Proxy) -> dict[str, str]:
+    def environment(self, member: Member) -> dict[str, str]:
         return {
             **os.environ,
-            "MAINSPRING_DATABASE_URL": proxy.url(PRODUCT_ROLE, PRODUCT_DATABASE),
-            "MAINSPRING_HOME": str(self.folder / "home"),
-            "MAINSPRING_DAGS": str(self._dags),
+            "MAINSPRING_DATABASE_URL": member.proxy.url(PRODUCT_ROLE, PRODUCT_DATABASE),
+            # As in containers: whoever is started finds nothing but the database, and engines find
+            # the folder of dags.
+            "MAINSPRING_HOME": str(self.folder / "homes" / f"{member.name} {member.starts}"),
+            "MAINSPRING_DAGS": str(self._dags) if member.role == "engine" else "",
+            "MAINSPRING_OBJECTS": (self.folder / "objects").as_uri(),
             "MAINSPRING_LEASE_SECONDS": str(self.lease_seconds),
             "MAINSPRING_DEBUG": "1",
             EVIDENCE: str(self.folder),
@@ -334,10 +341,22 @@ class Cluster:
 
     def deploy(self) -> None:
         """The same dags in another tree: from now on runs are of a new snapshot."""
-        self._releases += 1
-        fresh = self._dags / "release.py.new"
-        fresh.write_text(f"NUMBER = {self._releases}\n", "utf-8")
-        fresh.rename(self._dags / "release.py")
+        self._release += 1
+        self.write_dags("release.py", f"RELEASE = {self._release}\n")
+
+    def write_dags(self, file: str, text: str) -> None:
+        """Change the folder; told before, so that nothing can run which nobody has heard of."""
+        fresh = Path(tempfile.mkdtemp(prefix="release-", dir=self.folder))
+        shutil.copytree(self._dags, fresh, dirs_exist_ok=True)
+        (fresh / file).write_text(text, "utf-8")
+        self._tell_release(fresh)
+        (fresh / file).rename(self._dags / file)
+        shutil.rmtree(fresh)
+
+    def _tell_release(self, folder: Path) -> None:
+        log = Log(self.folder / RELEASES)
+        log.write(Release(now(), self._release, tree_digest(folder)))
+        log.close()
 
     def strays(self) -> set[int]:
         """Processes that belong to nobody any more: hosts and commands that were left behind."""

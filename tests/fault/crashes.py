@@ -14,7 +14,6 @@ import itertools
 import signal
 from collections import deque
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 from tests.checker.evidence import Fault, now
 from tests.fault.cluster import Cluster, Member, Role
@@ -26,9 +25,8 @@ _KILL_SECONDS = 4.0
 
 
 class Crashes:
-    def __init__(self, role: Role, dags: Path, points: set[str]) -> None:
+    def __init__(self, role: Role, points: set[str]) -> None:
         self._role = role
-        self._dags = dags
         self._points = points
         self._numbers = itertools.count(1)
         self.passed: set[str] = set()
@@ -107,8 +105,7 @@ class Crashes:
         """Engines find a new dag, and ids that come near the end of the last period."""
         if self._role == "engine":
             number = next(self._numbers)
-            fresh = self._dags / f"fresh_{number}.py"
-            fresh.write_text(_FRESH.format(number=number), "utf-8")
+            cluster.write_dags(f"fresh_{number}.py", _FRESH.format(number=number))
             # Forward only: ids must never be handed out twice.
             await cluster.rows(
                 "select setval('mainspring.id_block',"

@@ -98,6 +98,10 @@ def plan(seed: int, seconds: float, scale: Scale = USUAL) -> list[Planned]:
             Planned(0.0, "unknown_commit", target, seconds, scale.spoiled_share)
             for target in draw.everybody
         ]
+    # Two for sure, so that runs are under way whose code is no longer in the folder.
+    planned += [
+        Planned(round(random.uniform(0.1, 0.8) * seconds, 3), "deploy", "dags") for _ in range(2)
+    ]
     at = random.uniform(0.2, 0.6)
     while at < seconds:
         fault = draw.fault(round(at, 3))
@@ -108,7 +112,7 @@ def plan(seed: int, seconds: float, scale: Scale = USUAL) -> list[Planned]:
             free_at[victim] = at + fault.seconds + _RECOVERY_SECONDS
             planned.append(fault)
         at += random.expovariate(scale.faults_per_second)
-    return planned
+    return sorted(planned, key=lambda fault: fault.at)
 
 
 _NETWORK: tuple[Kind, ...] = (

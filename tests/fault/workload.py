@@ -165,12 +165,14 @@ class Caller:
         seed: int,
         patience_seconds: float,
         pace: Pace = USUAL,
+        pauses_first: bool = False,
     ) -> None:
         self._url = url
         self._books = books
         self._name = name
         self._patience_seconds = patience_seconds
         self._pace = pace
+        self._pauses_first = pauses_first
         self._random = Random(f"{seed} {name}")
         self._wishes = wishes(self._random, pace, name)
         self._runs: list[int] = []
@@ -178,6 +180,8 @@ class Caller:
         self._client: Client | None = None
 
     async def ask_until(self, stop: asyncio.Event) -> None:
+        if self._pauses_first:
+            await self._pause()
         while not stop.is_set():
             await asyncio.sleep(self._random.expovariate(self._pace.requests_per_second))
             await self._ask_something()

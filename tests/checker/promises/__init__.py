@@ -8,11 +8,13 @@ from tests.checker.case import Case
 from tests.checker.finding import Finding
 from tests.checker.promises import (
     attempts,
+    code,
     graphs,
     hands,
     holding,
     moves,
     net,
+    output,
     pauses,
     priority,
     slots,
@@ -39,5 +41,7 @@ PROMISES: dict[str, Callable[[Case], Finding]] = {
     "P1": priority.the_urgent_come_first,
     "C1": slots.never_more_than_slots,
     "H1": hands.closed_as_was_said,
+    "S1": code.what_runs_is_what_was_started,
+    "O1": output.what_was_printed_is_kept,
     "X1": net.nothing_had_to_be_mended,
 }

@@ -112,7 +112,7 @@ def only_the_holder_acts(case: Case) -> Finding:
     for change in case.story.changes:
         if not change.found:
             _check_change(case, finding, change)
-    for task_id, term in sorted(case.tables.logged):
+    for task_id, term in sorted(case.tables.logs):
         if case.story.under(task_id, term) is None:
             finding.broken(f"{case.told(task_id)} has a log under term {term}, which nobody held")
     _check_fence(case, finding)

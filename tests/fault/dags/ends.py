@@ -3,6 +3,8 @@
 import asyncio
 import time
 
+from release import RELEASE  # type: ignore[import-not-found]
+
 from mainspring import RetryPolicy, Skip, dag, task
 from tests.fault.acts import act, command
 
@@ -12,7 +14,7 @@ _TWICE = RetryPolicy(attempts=2, backoff="fixed", first="50ms")
 
 @task(retry=_SHORTLY)
 async def fails_at_first(times: int) -> None:
-    with act("async") as me:
+    with act("async", RELEASE) as me:
         await asyncio.sleep(0.01)
         if me.attempt <= times:
             raise ConnectionError(f"attempt {me.attempt} fails on purpose")
@@ -20,55 +22,55 @@ async def fails_at_first(times: int) -> None:
 
 @task(executor="process", retry=_SHORTLY)
 def fails_at_first_in_process(times: int) -> None:
-    with act("process") as me:
+    with act("process", RELEASE) as me:
         if me.attempt <= times:
             raise ConnectionError(f"attempt {me.attempt} fails on purpose")
 
 
 @task(retry=_TWICE)
 async def always_fails() -> None:
-    with act("async"):
+    with act("async", RELEASE):
         raise ConnectionError("fails on purpose")
 
 
 @task
 async def never_reached() -> None:
-    with act("async"):
+    with act("async", RELEASE):
         pass
 
 
 @task
 async def beside() -> None:
-    with act("async"):
+    with act("async", RELEASE):
         await asyncio.sleep(0.05)
 
 
 @task(timeout="400ms", retry=_TWICE)
 async def takes_too_long() -> None:
-    with act("async") as me:
+    with act("async", RELEASE) as me:
         await asyncio.sleep(30 if me.attempt == 1 else 0)
 
 
 @task(executor="process", timeout="400ms", retry=_TWICE)
 def takes_too_long_in_process() -> None:
-    with act("process") as me:
+    with act("process", RELEASE) as me:
         time.sleep(30 if me.attempt == 1 else 0)
 
 
 @task(executor="command", timeout="800ms", retry=_TWICE)
 def command_takes_too_long() -> list[str]:
-    return command(30)
+    return command(30, RELEASE)
 
 
 @task
 async def nothing_to_do() -> None:
-    with act("async"):
+    with act("async", RELEASE):
         raise Skip("nothing to do")
 
 
 @task
 async def slow() -> None:
-    with act("async"):
+    with act("async", RELEASE):
         await asyncio.sleep(0.8)
 
 

@@ -3,48 +3,50 @@
 import asyncio
 import time
 
+from release import RELEASE  # type: ignore[import-not-found]
+
 from mainspring import dag, task
 from tests.fault.acts import act, command
 
 
 @task
 async def in_loop(seconds: float) -> None:
-    with act("async"):
+    with act("async", RELEASE):
         await asyncio.sleep(seconds)
 
 
 @task(executor="thread")
 def in_thread(seconds: float) -> None:
-    with act("thread"):
+    with act("thread", RELEASE):
         time.sleep(seconds)
 
 
 @task(executor="process")
 def in_process(seconds: float) -> None:
-    with act("process"):
+    with act("process", RELEASE):
         time.sleep(seconds)
 
 
 @task(executor="command")
 def in_command(seconds: float) -> list[str]:
-    return command(seconds)
+    return command(seconds, RELEASE)
 
 
 @task(executor="thread", priority=0)
 def in_no_hurry(seconds: float) -> None:
-    with act("thread"):
+    with act("thread", RELEASE):
         time.sleep(seconds)
 
 
 @task(executor="thread", priority=9)
 def in_a_hurry(seconds: float) -> None:
-    with act("thread"):
+    with act("thread", RELEASE):
         time.sleep(seconds)
 
 
 @task(executor="process", on_lost="fail")
 def once(seconds: float) -> None:
-    with act("process"):
+    with act("process", RELEASE):
         time.sleep(seconds)
 
 
