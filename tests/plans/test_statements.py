@@ -36,6 +36,15 @@ async def test_a_statement_prepares_and_takes_ids_as_long_as_they_are(
         assert types[int(number) - 1].name == ("int8[]" if plural else "int8"), number
 
 
+@pytest.mark.parametrize("name", STATEMENTS)
+async def test_ids_of_runs_and_tasks_may_be_large(connection: Connection, name: str) -> None:
+    """`$1 + number` alone makes PostgreSQL take `$1` for a small number, which ids outgrow."""
+    told = re.findall(r"\$(\d+) (?:(?:above|below) this )?(?:run|task)s?\b", STATEMENTS[name])
+    types = [kind.name for kind in (await connection.prepare(STATEMENTS[name])).get_parameters()]
+    small = [number for number in told if types[int(number) - 1] in ("int4", "int4[]")]
+    assert not small, f"{name} takes an id for a small number: ${', $'.join(small)}"
+
+
 def test_every_file_holds_named_statements_or_is_a_script() -> None:
     folder = files("mainspring.store").joinpath("sql")
     found = {file.name.removesuffix(".sql") for file in folder.iterdir()}
