@@ -124,8 +124,7 @@ async def storm(
                         name=f"caller-{number}",
                         seed=seed,
                         patience_seconds=0.0 if number % 2 else 30.0,
-                        # Of such a rare request there is one in every storm.
-                        pauses_first=number == 0,
+                        opens=number == 0,
                     )
                     for number in range(callers)
                 ]

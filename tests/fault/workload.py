@@ -165,14 +165,14 @@ class Caller:
         seed: int,
         patience_seconds: float,
         pace: Pace = USUAL,
-        pauses_first: bool = False,
+        opens: bool = False,
     ) -> None:
         self._url = url
         self._books = books
         self._name = name
         self._patience_seconds = patience_seconds
         self._pace = pace
-        self._pauses_first = pauses_first
+        self._opens = opens
         self._random = Random(f"{seed} {name}")
         self._wishes = wishes(self._random, pace, name)
         self._runs: list[int] = []
@@ -180,11 +180,19 @@ class Caller:
         self._client: Client | None = None
 
     async def ask_until(self, stop: asyncio.Event) -> None:
-        if self._pauses_first:
-            await self._pause()
+        if self._opens:
+            await self._open()
         while not stop.is_set():
             await asyncio.sleep(self._random.expovariate(self._pace.requests_per_second))
             await self._ask_something()
+
+    async def _open(self) -> None:
+        """Of what is rare there is one in every storm: another attempt, a mark, a pause."""
+        await self._trigger(Wish("flaky", {"times": 2}, key=f"{self._name} opens"))
+        await self._trigger(Wish("chain", key=f"{self._name} marks", delay_seconds=1.0))
+        for run in self._runs[-1:]:
+            await self._mark(run)
+        await self._pause()
 
     async def settle(self) -> None:
         """Ask again what had a key and no answer, until all is answered; then leave."""
