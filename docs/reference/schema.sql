@@ -636,7 +636,11 @@ CREATE TABLE mainspring.snapshot (
 
 CREATE TABLE mainspring.snapshot_content (
     snapshot_id integer NOT NULL,
-    content bytea NOT NULL
+    content bytea,
+    store_id integer,
+    key text,
+    bytes integer,
+    CONSTRAINT snapshot_content_check CHECK (((num_nulls(content, key) = 1) AND (num_nulls(store_id, key, bytes) = ANY (ARRAY[0, 3]))))
 );
 ALTER TABLE ONLY mainspring.snapshot_content ALTER COLUMN content SET STORAGE EXTERNAL;
 
@@ -932,6 +936,9 @@ ALTER TABLE ONLY mainspring.queue
 
 ALTER TABLE ONLY mainspring.snapshot_content
     ADD CONSTRAINT snapshot_content_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES mainspring.snapshot(id);
+
+ALTER TABLE ONLY mainspring.snapshot_content
+    ADD CONSTRAINT snapshot_content_store_id_fkey FOREIGN KEY (store_id) REFERENCES mainspring.object_store(id);
 
 ALTER TABLE ONLY mainspring.snapshot
     ADD CONSTRAINT snapshot_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES mainspring.tenant(id);

@@ -42,8 +42,8 @@ VARIABLES: Mapping[str, Variable] = {
     "APPS": Variable("none", "modules of applications whose tasks a worker runs, with commas"),
     "OBJECTS": Variable(
         "the folder `objects` in the home of an embedded database; else none",
-        "where long logs go: `s3://bucket/prefix`, `gs://…`, `az://…`, `file:///folder`, or `home:`"
-        " for that folder",
+        "where long logs and large code go: `s3://bucket/prefix`, `gs://…`, `az://…`,"
+        " `file:///folder`, or `home:` for that folder",
     ),
     "KEEP": Variable("`30d`", "how long finished runs are kept; read by engines"),
     "LEASE_SECONDS": Variable("`15`", "how long a worker is trusted without a beat"),
@@ -86,7 +86,7 @@ class Config(msgspec.Struct, frozen=True):
     apps: tuple[str, ...] = ()
     """Modules of installed applications whose tasks a worker may run."""
     objects_url: str | None = None
-    """The object store that long logs move to."""
+    """The object store for long logs and large code."""
 
     @property
     def snapshots(self) -> Path:
@@ -95,7 +95,7 @@ class Config(msgspec.Struct, frozen=True):
 
     @property
     def object_store(self) -> str | None:
-        """The name of the object store that long logs move to; None if they stay.
+        """The name of the object store for long logs and large code; None if there is none.
 
         The folder in the home is where the embedded database is, and shares its fate. Beside a
         database of one's own it would be one machine's alone, so a store has to be named.

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import pytest
 
 from mainspring import faults
+from mainspring.bundles.pack import PACKED_BYTES_MAX
+from mainspring.bundles.snapshot import restore_snapshot, tree_digest
 from mainspring.domain.log_marks import Ending
 from mainspring.engine.audit import Audit
 from mainspring.store.connection import Connection, Line, connect, fetch
@@ -70,6 +72,9 @@ MOVING = {
     "objects are removed and still listed",
 }
 """Between the steps by which a long log becomes an object, and an object goes."""
+
+KEEPING = {"after keep_snapshot_object", "code is an object and not in use"}
+"""Between the steps by which code that is too large for the database is kept."""
 
 
 # --- engines and workers -----------------------------------------------------------------------
@@ -402,6 +407,61 @@ async def test_an_engine_may_die_while_it_moves_logs(
     await server.drop(database)
 
 
+@pytest.mark.parametrize("point", sorted(KEEPING))
+async def test_an_engine_may_die_while_it_keeps_large_code(
+    server: Server, tmp_path: Path, point: str
+) -> None:
+    database = await server.create()
+    url, folder = server.url(database), tmp_path / "objects"
+    connection = await connect(url, name="test")
+    dags = tmp_path / "dags"
+    dags.mkdir()
+    (dags / "sample.py").write_text(_SAMPLE, "utf-8")
+    (dags / "data").write_bytes(os.urandom(PACKED_BYTES_MAX + 1))
+    environment = {
+        "MAINSPRING_OBJECTS": folder.as_uri(),
+        "MAINSPRING_HOME": str(tmp_path / "home"),
+        "MAINSPRING_DAGS": str(dags),
+    }
+    assert await _run(url, ["engine"], f"die {point} 1", environment) == -signal.SIGKILL
+    assert not await connection.fetchval("select exists (select 1 from mainspring.dag)")
+    engine = asyncio.create_task(_run(url, ["engine"], None, environment))
+
+    async def busy() -> bool:
+        await connection.execute("update mainspring.object_removal set due_at = now()")
+        return not await connection.fetchval(
+            "select exists (select 1 from mainspring.dag)"
+            " and not exists (select 1 from mainspring.object_removal)"
+        )
+
+    while await busy():
+        assert not engine.done(), "the engine died"
+        await asyncio.sleep(0.05)
+    engine.cancel()
+    await asyncio.gather(engine, return_exceptions=True)
+    [key] = [
+        row["key"] for row in await fetch(connection, "select * from mainspring.snapshot_content")
+    ]
+    assert [path for path in folder.rglob("*") if path.is_file()] == [folder / key]
+    restore_snapshot((folder / key).read_bytes(), tmp_path / "cache", tree_digest(dags))
+    assert not await violations(connection)
+    await connection.close()
+    await server.drop(database)
+
+
+_SAMPLE = """
+from mainspring import dag, task
+
+@task
+def nothing():
+    pass
+
+@dag
+def sample():
+    nothing()
+"""
+
+
 async def _two_long_logs(connection: Connection, content: bytes) -> tuple[int, int]:
     """Of attempts that are over: one whole, and one with a hole."""
     spec = dag_of()
@@ -445,7 +505,7 @@ async def test_an_engine_that_dies_while_it_mends_has_mended_nothing_and_mends_l
 def test_every_point_is_passed_by_somebody() -> None:
     """What engines, workers and commands die at, by the tests above, is all there is."""
     assert named_points() == (
-        {point for point in WORKER | ENGINE | MOVING if not point.startswith("after ")}
+        {point for point in WORKER | ENGINE | MOVING | KEEPING if not point.startswith("after ")}
         | {
             "a migration is applied and not recorded",
             "views and guards are made and not recorded",

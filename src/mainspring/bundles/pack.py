@@ -1,4 +1,4 @@
-"""A tree as one piece of bytes, to be kept in the database: a gzipped tar of its files.
+"""A tree as one piece of bytes, to be kept for its runs: a gzipped tar of its files.
 
 Packing leaves out what the tree's digest leaves out: times, owners, folders. Unpacking believes
 nothing. It happens in memory, within the limits of a tree, and gives files only, whose paths stay
@@ -18,6 +18,7 @@ from mainspring.domain.errors import InputError
 from mainspring.domain.names import shown
 
 PACKED_BYTES_MAX = 20 * 1024 * 1024
+"""Of what is kept in the database; more needs an object store."""
 _TAR_BYTES_MAX = BYTES_MAX + FILES_MAX * 2048
 """Headers and padding included; a tree beyond it is refused when it is packed."""
 _FILE_TYPES = (tarfile.REGTYPE, tarfile.AREGTYPE)
@@ -28,8 +29,11 @@ class DamagedError(InputError):
     """What is kept of a snapshot is not what was put there."""
 
 
-def pack(entries: Iterable[Entry]) -> bytes:
-    """The same entries give the same bytes, on one release of zlib."""
+def pack(entries: Iterable[Entry], *, bytes_max: int | None = PACKED_BYTES_MAX) -> bytes:
+    """The same entries give the same bytes, on one release of zlib.
+
+    Without `bytes_max` there is still the limit of a tree.
+    """
     sizes: list[tuple[int, str]] = []
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=6, mtime=0) as zipped:
@@ -42,7 +46,7 @@ def pack(entries: Iterable[Entry]) -> bytes:
                 sizes.append((info.size, entry.path))
         tar_bytes = zipped.tell()
     content = packed.getvalue()
-    if len(content) > PACKED_BYTES_MAX or tar_bytes > _TAR_BYTES_MAX:
+    if tar_bytes > _TAR_BYTES_MAX or (bytes_max is not None and len(content) > bytes_max):
         raise _too_large(len(content), sizes)
     return content
 
@@ -128,8 +132,9 @@ def _too_large(packed_bytes: int, sizes: list[tuple[int, str]]) -> InputError:
     )
     return InputError(
         f"the folder of dags takes {_megabytes(packed_bytes)} when it is packed, and"
-        f" {_megabytes(PACKED_BYTES_MAX)} is the most that can be kept for its runs",
-        hint=f"keep data elsewhere, or list it in `{IGNORE_FILE}`; the largest: {largest}",
+        f" {_megabytes(PACKED_BYTES_MAX)} is the most that the database keeps for its runs",
+        hint=f"keep data elsewhere, or list it in `{IGNORE_FILE}`, or name an object store in"
+        f" MAINSPRING_OBJECTS; the largest: {largest}",
     )
 
 

@@ -27,7 +27,7 @@ from typing import TypeVar
 import msgspec
 
 from mainspring import faults
-from mainspring.bundles.pack import DamagedError, pack, unpack
+from mainspring.bundles.pack import PACKED_BYTES_MAX, DamagedError, pack, unpack
 from mainspring.bundles.tree import BYTES_MAX, Entry, TreeFile, files_in, too_large
 from mainspring.domain.errors import InputError, MainspringError, UnavailableError
 
@@ -110,9 +110,9 @@ def hold_snapshot(cache: Path, digest: str) -> HeldSnapshot | None:
     return held
 
 
-def pack_snapshot(folder: Path) -> bytes:
-    """A snapshot's folder as bytes, for the database."""
-    return pack(_entries(folder))
+def pack_snapshot(folder: Path, *, bytes_max: int | None = PACKED_BYTES_MAX) -> bytes:
+    """A snapshot's folder as bytes, to be kept for its runs."""
+    return pack(_entries(folder), bytes_max=bytes_max)
 
 
 def restore_snapshot(content: bytes, cache: Path, digest: str) -> None:

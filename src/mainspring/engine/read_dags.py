@@ -21,10 +21,8 @@ from mainspring.bundles.git import Checkout
 from mainspring.bundles.read import read_bundle
 from mainspring.bundles.report import BundleReport, FileProblem
 from mainspring.bundles.snapshot import (
-    Snapshot,
     hold_snapshot,
     mend_snapshot,
-    pack_snapshot,
     prune_cache,
     take_snapshot,
     tree_digest,
@@ -32,9 +30,9 @@ from mainspring.bundles.snapshot import (
 from mainspring.bundles.sources import sources_of
 from mainspring.config import SNAPSHOTS_CACHED, Config
 from mainspring.domain.errors import InputError, MainspringError, UnavailableError
+from mainspring.engine.keep_code import KeepCode
 from mainspring.store.connection import Connection, Line
 from mainspring.store.dags import Found, mark_gone, register_dags, set_file_problems
-from mainspring.store.snapshots import keep_snapshot, snapshot_is_kept
 from mainspring.store.wakeups import listen_for_dags
 
 log = structlog.get_logger(__name__)
@@ -53,6 +51,7 @@ class ReadDags:
             self._checkout = Checkout(config.repository, config.home)
         self._url = url
         self._line = Line(url, name="engine dags")
+        self._code = KeepCode(config, self._line)
         self._asked = asyncio.Event()
         self._read_digest = ""
         self._complaint = ""
@@ -110,7 +109,7 @@ class ReadDags:
                 )
             sources = await asyncio.to_thread(sources_of, snapshot.path, report)
             faults.point("a folder of dags is read and not stored")
-            await self._keep(snapshot)
+            await self._code.keep(snapshot)
             await self._line.call(_store, report, sources, snapshot.digest)
         finally:
             held.release()
@@ -123,12 +122,6 @@ class ReadDags:
             return await self._checkout.folder()
         assert self._dags is not None
         return self._dags
-
-    async def _keep(self, snapshot: Snapshot) -> None:
-        """Workers elsewhere get the code from the database."""
-        if not await self._line.call(snapshot_is_kept, snapshot.digest):
-            content = await asyncio.to_thread(pack_snapshot, snapshot.path)
-            await self._line.call(keep_snapshot, snapshot.digest, content)
 
     async def _complain(self, error: MainspringError) -> None:
         """Say once what is wrong with the folder as a whole; everything in it stays as it was."""

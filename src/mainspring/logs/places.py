@@ -27,6 +27,9 @@ class Places:
             self._open[name] = self._open_url(url)
         return self._open[name]
 
+    async def read(self, name: str, key: str, start: int, end: int) -> bytes:
+        return await self.store(name).get(key, start, end)
+
     async def probe(self, name: str) -> None:
         """Put, read and remove an object; raises what goes wrong."""
         store, key, word = self.store(name), f"probe/{uuid4().hex}", b"mainspring"

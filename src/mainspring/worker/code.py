@@ -1,9 +1,9 @@
 """The code of runs: snapshots in this worker's cache, fetched from the database when they are new.
 
 What is needed first comes from the cache, else from the worker's own dags folder if that is the
-same, else from the database. A snapshot is fetched once, however many tasks wait for it. The worker
-holds what it uses, so that nobody prunes it from the cache; what its hosts have left for long is
-let go.
+same, else from the database, or from the object that it names. A snapshot is fetched once, however
+many tasks wait for it. The worker holds what it uses, so that nobody prunes it from the cache; what
+its hosts have left for long is let go.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from mainspring.bundles.snapshot import (
     tree_digest,
 )
 from mainspring.config import SNAPSHOTS_CACHED, Config
-from mainspring.domain.errors import MainspringError
+from mainspring.domain.errors import MainspringError, UnavailableError
+from mainspring.logs.places import Places
+from mainspring.objects import ObjectGone, StoreFailed
 from mainspring.store.connection import Line
 from mainspring.store.dags import APP_SNAPSHOT, read_snapshots
 from mainspring.store.snapshots import fetch_snapshot
@@ -49,6 +51,7 @@ class Code:
         self._cache = config.snapshots
         self._dags = config.dags
         self._line = line
+        self._places = Places(config.home)
         self._in_use = in_use
         self._held: dict[int, HeldSnapshot | None] = {}
         """None stands for the code of applications, which is installed."""
@@ -119,7 +122,13 @@ class Code:
         return held
 
     async def _fetched(self, snapshot_id: int, digest: str) -> HeldSnapshot | None:
-        content = await fetch_snapshot(self._line, snapshot_id)
+        try:
+            content = await fetch_snapshot(self._line, snapshot_id, self._places.read)
+        except (ObjectGone, StoreFailed) as error:
+            raise UnavailableError(
+                f"the code of snapshot {digest[:12]} cannot be fetched: {error.message}",
+                hint=error.hint,
+            ) from None
         if content is None:
             return None
         try:

@@ -58,6 +58,10 @@ async def _change(connection: Connection, dag: DagSpec, *snapshots: str) -> None
         await register_dag(connection, dag, snapshot, file="sample.py", source=snapshot.encode())
 
 
+async def _no_object(store: str, key: str, start: int, end: int) -> bytes:
+    raise AssertionError("it is kept in the database")
+
+
 async def test_content_is_fetched_as_it_was_kept_whatever_its_size(
     connection: Connection, database_url: str
 ) -> None:
@@ -71,8 +75,8 @@ async def test_content_is_fetched_as_it_was_kept_whatever_its_size(
         snapshot_id = await connection.fetchval(
             "select id from mainspring.snapshot where digest = $1", f"{number}"
         )
-        assert await fetch_snapshot(line, snapshot_id) == content
-    assert await fetch_snapshot(line, 999) is None
+        assert await fetch_snapshot(line, snapshot_id, _no_object) == content
+    assert await fetch_snapshot(line, 999, _no_object) is None
     await line.close()
 
 

@@ -227,7 +227,7 @@ async def test_a_folder_that_cannot_be_kept_is_told_and_what_was_read_stays(team
     (team.dags / "noise.bin").write_bytes(random.Random(1).randbytes(21 * 1024 * 1024))
     [problem] = await team.until(lambda: team.rows("select * from mainspring.file_problem"))
     assert problem["file"] == "."
-    assert "20.0 MiB is the most that can be kept" in problem["message"]
+    assert "20.0 MiB is the most that the database keeps" in problem["message"]
     assert "`noise.bin` (21.0 MiB)" in problem["message"]
     assert await team.trigger("steps")
     (team.dags / "noise.bin").unlink()

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from mainspring import InputError, UnavailableError
-from mainspring.bundles import pack as packing
 from mainspring.bundles.pack import DamagedError, pack, unpack
 from mainspring.bundles.snapshot import (
     digest_of,
@@ -50,11 +49,11 @@ def test_packing_depends_on_the_files_alone(tmp_path: Path) -> None:
     assert pack_snapshot(tmp_path / "one") == pack_snapshot(tmp_path / "two")
 
 
-def test_a_tree_that_is_too_large_names_its_largest_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "PACKED_BYTES_MAX", 100_000)
+def test_a_tree_that_is_too_large_names_its_largest_files() -> None:
     entries = [Entry("a.py", False, b"x"), Entry("big.bin", False, os.urandom(200_000))]
     with pytest.raises(InputError, match=r"takes 0\.2 MiB when it is packed") as caught:
-        pack(entries)
+        pack(entries, bytes_max=100_000)
+    assert unpack(pack(entries, bytes_max=None)) == entries
     assert "`big.bin` (0.2 MiB), `a.py`" in caught.value.hint
 
 

@@ -33,9 +33,27 @@ select exists (select 1 from mainspring.snapshot_content where snapshot_id = $1)
 insert into mainspring.snapshot_content (snapshot_id, content) values ($1, $2)
 on conflict do nothing returning snapshot_id;
 
--- name: read_snapshot_bytes
+-- name: keep_snapshot_object
+-- The object is whole, and stands for the content from now on. Refused when somebody else has kept
+-- it, or the object took so long that it is being removed.  $1 snapshot  $2 store  $3 key  $4 bytes
+with intent as materialized (
+  select key from mainspring.object_removal
+  where store_id = $2 and key = $3 and not taken
+  for update),
+kept as (
+  insert into mainspring.snapshot_content (snapshot_id, store_id, key, bytes)
+  select $1, $2, key, $4 from intent
+  on conflict do nothing
+  returning key)
+delete from mainspring.object_removal r using kept
+where r.store_id = $2 and r.key = kept.key
+returning r.key;
+
+-- name: locate_snapshot
 -- $1 snapshot
-select octet_length(content) as bytes from mainspring.snapshot_content where snapshot_id = $1;
+select coalesce(c.bytes, octet_length(c.content)) as bytes, s.url as store, c.key
+from mainspring.snapshot_content c left join mainspring.object_store s on s.id = c.store_id
+where c.snapshot_id = $1;
 
 -- name: read_snapshot_piece
 -- $1 snapshot  $2 from this byte on, the first is 0  $3 so many
@@ -65,11 +83,17 @@ idle as materialized (
   order by s.id
   for no key update of s skip locked),
 open_runs as materialized (
-  select distinct r.snapshot_id from mainspring.run r where exists (select 1 from idle))
-delete from mainspring.snapshot_content
-where snapshot_id = any (array(
-  select id from idle where id not in (select snapshot_id from open_runs) order by id limit $3))
-returning snapshot_id;
+  select distinct r.snapshot_id from mainspring.run r where exists (select 1 from idle)),
+gone as (
+  delete from mainspring.snapshot_content
+  where snapshot_id = any (array(
+    select id from idle where id not in (select snapshot_id from open_runs) order by id limit $3))
+  returning snapshot_id, store_id, key),
+objects as (
+  insert into mainspring.object_removal (store_id, key, due_at)
+  select store_id, key, clock_timestamp() from gone where key is not null
+  on conflict do nothing)
+select snapshot_id from gone;
 
 -- name: lock_dag
 -- Makes the dag if it is new, and locks it: versions of one dag are numbered one at a time.
@@ -164,7 +188,8 @@ where id = $1 returning rolled_back_at;
 
 -- name: page_versions
 -- Newest first.  $1 dag  $2 limit
-select v.number, v.tasks, v.created_at, s.digest as snapshot, octet_length(c.content) as packed_bytes,
+select v.number, v.tasks, v.created_at, s.digest as snapshot,
+  coalesce(c.bytes, octet_length(c.content)) as packed_bytes,
   v.id = d.version_id as used, v.id = d.folder_version_id as in_folder
 from mainspring.version v
 join mainspring.dag d on d.id = v.dag_id

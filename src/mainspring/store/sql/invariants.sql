@@ -229,3 +229,8 @@ where m.moved_at is not null;
 select m.task_id, m.term
 from mainspring.long_log m
 join mainspring.object_removal r on r.store_id = m.store_id and r.key = m.key;
+
+-- name: N1_no_code_in_use_is_to_be_removed
+select c.snapshot_id
+from mainspring.snapshot_content c
+join mainspring.object_removal r on r.store_id = c.store_id and r.key = c.key;
