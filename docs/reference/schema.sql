@@ -845,6 +845,8 @@ CREATE INDEX dag_shifted ON mainspring.dag USING btree (id) WHERE (shifted_by IS
 
 CREATE INDEX dead_letter ON mainspring.problem USING btree (tenant_id, likeness, failed_at, task_id) WHERE (discarded_at IS NULL);
 
+CREATE INDEX discarded_letter ON mainspring.problem USING btree (tenant_id, discarded_at, task_id) WHERE (discarded_at IS NOT NULL);
+
 CREATE INDEX edge_after ON mainspring.edge USING btree (after, version_id);
 
 CREATE INDEX idempotency_age ON mainspring.idempotency USING btree (created_at);
@@ -856,6 +858,10 @@ CREATE INDEX notice_due ON mainspring.notice USING btree (due_at);
 CREATE INDEX object_removal_due ON mainspring.object_removal USING btree (due_at);
 
 CREATE UNIQUE INDEX ready_order ON mainspring.ready USING btree (lane, priority DESC, "position");
+
+CREATE INDEX run_again ON mainspring.run USING btree (rerun_of) WHERE (rerun_of IS NOT NULL);
+
+CREATE INDEX run_history_again ON ONLY mainspring.run_history USING btree (rerun_of) WHERE (rerun_of IS NOT NULL);
 
 CREATE INDEX run_history_end ON ONLY mainspring.run_history USING btree (finished_at);
 

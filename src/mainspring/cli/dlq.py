@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from mainspring.client import Client
-    from mainspring.store.dead_letters import Group, Letter
+    from mainspring.store.dead_letters import Discarded, Group, Letter
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _LETTERS_SHOWN = 20
+_DISCARDED_MAX = 1_000
 
 
 @click.group()
@@ -68,6 +69,7 @@ def _deed_options(command: _F) -> _F:
 
 @dlq.command("list")
 @_filter_options
+@click.option("--discarded", is_flag=True, help="Those that were discarded, and by whom.")
 @json_option
 @home_option
 def list_letters(
@@ -75,13 +77,15 @@ def list_letters(
     task: str | None,
     error: str | None,
     since: str | None,
+    discarded: bool,
     as_json: bool,
     home: Path | None,
 ) -> None:
     """Dead letters by error; what failed last comes first."""
     from mainspring.cli.session import with_client
 
-    with_client(home, _list, Filter(dag, task, error, since), as_json)
+    show_them = _list_discarded if discarded else _list
+    with_client(home, show_them, Filter(dag, task, error, since), as_json)
 
 
 @dlq.command()
@@ -272,6 +276,54 @@ async def _list(client: Client, wanted: Filter, as_json: bool) -> None:
         out.print(faint("look at one: mainspring dlq show GROUP"))
 
 
+async def _list_discarded(client: Client, wanted: Filter, as_json: bool) -> None:
+    from mainspring.cli.given import given_dag
+    from mainspring.cli.output import console, faint, print_json, table
+    from mainspring.cli.words import ago, error_words, safe
+    from mainspring.store.dead_letters import list_discarded
+    from mainspring.store.reading import read_clock
+
+    dag_id = (await given_dag(client, wanted.dag)).id if wanted.dag is not None else None
+    found = await client.ask(
+        list_discarded,
+        dag_id=dag_id,
+        task=wanted.task,
+        since=await _since(client, wanted.since),
+        limit=_DISCARDED_MAX,
+    )
+    full = len(found) == _DISCARDED_MAX
+    if wanted.error is not None:
+        text = wanted.error.casefold()
+        errors = ((each, each.letter.error) for each in found)
+        found = [
+            each for each, error in errors if text in f"{error.type}: {error.message}".casefold()
+        ]
+    if as_json:
+        print_json([_discarded_shape(each) for each in found])
+        return
+    out = console()
+    if not found:
+        out.print("No dead letter was discarded." if wanted.empty else "There are no such letters.")
+        return
+    now = await client.ask(read_clock)
+    lines = table("run", "dag", "task", "failed", "discarded", "by", "note", "error", right=["run"])
+    for each in found:
+        letter = each.letter
+        lines.add_row(
+            str(letter.run_id),
+            safe(letter.dag),
+            safe(letter.task),
+            ago(letter.failed_at, now),
+            ago(each.at, now),
+            safe(each.who),
+            safe(each.note),
+            error_words(letter.error.type, letter.error.message),
+        )
+    out.print(lines)
+    if full:
+        out.print(faint(f"the last {_DISCARDED_MAX:,} were looked at"))
+
+
 async def _show(client: Client, which: str, limit: int, as_json: bool) -> None:
     from mainspring.cli.output import console, faint, heading, indented, print_json, table
     from mainspring.cli.words import ago, clock, counted, error_words, safe, safe_lines
@@ -346,6 +398,15 @@ def _letter_shape(letter: Letter) -> dict[str, Any]:
         "attempt": letter.attempt,
         "failed_at": letter.failed_at,
         "error": shapes.error(letter.error),
+    }
+
+
+def _discarded_shape(each: Discarded) -> dict[str, Any]:
+    return {
+        **_letter_shape(each.letter),
+        "discarded_at": each.at,
+        "discarded_by": each.who,
+        "note": each.note,
     }
 
 

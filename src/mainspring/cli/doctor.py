@@ -19,10 +19,12 @@ from mainspring.domain.states import Tone
 if TYPE_CHECKING:
     from mainspring.config import Config
     from mainspring.store.connection import Connection
+    from mainspring.store.pauses import Pause
     from mainspring.store.reading import (
         EngineLine,
         FileProblem,
         LaneLine,
+        PausedLine,
         ServerLine,
         WorkerLine,
     )
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 SERVER_VERSION_MIN = 150000
 _ENGINE_SILENT_SECONDS = 5.0
 _PROBLEM_SECONDS = 3600.0
+_PAUSED_SHOWN = 10
 _ROWS_MAX = 1000
 """How many rows that break a promise are counted."""
 _PROMISE_SECONDS = 30
@@ -108,6 +111,7 @@ async def _checks(config: Config) -> AsyncIterator[Check]:
             yield engine_check(await reading.read_engine(connection))
             yield workers_check(await reading.list_workers(connection))
             yield lanes_check(await reading.list_lanes(connection))
+            yield pauses_check(await reading.list_paused(connection))
             yield files_check(await reading.list_file_problems(connection))
             yield problems_check(
                 await reading.count_recent_problems(connection, seconds=_PROBLEM_SECONDS)
@@ -207,6 +211,32 @@ def lanes_check(lanes: list[LaneLine]) -> Check:
         )
     waiting = sum(lane.ready for lane in lanes)
     return Check("queues", Verdict.OK, f"{counted(waiting, 'task')} waiting, all served")
+
+
+def pauses_check(paused: list[PausedLine]) -> Check:
+    """Somebody wanted it so: that is no fault, and it explains why nothing moves."""
+    from mainspring.cli.words import safe
+
+    if not paused:
+        return Check("pauses", Verdict.OK, "no dag and no queue is paused")
+    told = [f"{line.what} `{safe(line.name)}`{_because(line.pause)}" for line in paused]
+    more = f", and {len(told) - _PAUSED_SHOWN} more" if len(told) > _PAUSED_SHOWN else ""
+    first = paused[0]
+    return Check(
+        "pauses",
+        Verdict.OK,
+        f"paused: {', '.join(told[:_PAUSED_SHOWN])}{more}",
+        f"`mainspring {first.what} resume {safe(first.name)}` lets it go on",
+        len(paused),
+    )
+
+
+def _because(pause: Pause) -> str:
+    from mainspring.cli.words import clock, safe
+
+    who = f" by {safe(pause.by)}" if pause.by else ""
+    why = f": {safe(pause.note)}" if pause.note else ""
+    return f" (since {clock(pause.at)}{who}{why})"
 
 
 def files_check(problems: list[FileProblem]) -> Check:

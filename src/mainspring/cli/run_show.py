@@ -82,6 +82,8 @@ class _Picture(NamedTuple):
     """By task id."""
     pause: Pause | None
     """Of its dag."""
+    reruns: Sequence[int]
+    """Runs that were made from it, on a later version."""
 
     @property
     def large(self) -> bool:
@@ -114,6 +116,7 @@ async def _read(client: Client, run: RunLine) -> _Picture:
         problems=await client.ask(reading.list_problems, run),
         remarks=await client.ask(dead_letters.list_remarks, run),
         pause=(await client.ask(reading.read_dag_standing, run.dag)).pause,
+        reruns=await client.ask(reading.list_reruns, run.id),
     )
 
 
@@ -168,6 +171,7 @@ def _print_header(picture: _Picture) -> None:
         pairs(
             [
                 ("trigger", f"{run.trigger}{who}{again}"),
+                ("run again", _reruns_text(picture.reruns)),
                 ("created", moment_words(run.created_at, now)),
                 ("due", moment_words(run.due_at, now) if late else None),
                 ("started", moment_words(run.started_at, now) if run.started_at else None),
@@ -184,6 +188,12 @@ def _print_header(picture: _Picture) -> None:
             ]
         )
     )
+
+
+def _reruns_text(reruns: Sequence[int]) -> str | None:
+    if not reruns:
+        return None
+    return f"on the latest version, as run {', '.join(str(run_id) for run_id in reruns)}"
 
 
 def _error_text(picture: _Picture) -> Text | None:

@@ -19,8 +19,11 @@ from mainspring.client.connections import carry_out_sync, check_transaction, syn
 from mainspring.client.creation import creating_beside
 from mainspring.client.subjects import Subject
 from mainspring.domain.errors import UnavailableError
+from mainspring.store.dead_letters import Letter
+from mainspring.store.marks import Mark, Marked
 from mainspring.store.pauses import Paused
 from mainspring.store.reading import RunLine
+from mainspring.store.runs import Deed
 
 _T = TypeVar("_T")
 
@@ -156,6 +159,18 @@ class SyncClient:
         """As `Client.rerun_latest`."""
         room = self._entered()
         return room.call(room.client.rerun_latest(run_id, key=key, created_by=created_by))
+
+    def retry(self, letters: Sequence[Letter], by: Deed) -> list[str]:
+        """As `Client.retry`."""
+        room = self._entered()
+        return room.call(room.client.retry(letters, by))
+
+    def mark(
+        self, run_id: int, task: str, state: Mark, by: Deed, *, result: bytes | None = None
+    ) -> Marked:
+        """As `Client.mark`."""
+        room = self._entered()
+        return room.call(room.client.mark(run_id, task, state, by, result=result))
 
     def pause_dag(self, name: str, *, note: str | None = None, by: str | None = None) -> Paused:
         """As `Client.pause_dag`."""

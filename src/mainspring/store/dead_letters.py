@@ -56,6 +56,15 @@ class Letter(msgspec.Struct, frozen=True):
     error: Error
 
 
+class Discarded(msgspec.Struct, frozen=True):
+    """A dead letter that somebody took off the list."""
+
+    letter: Letter
+    at: datetime
+    who: str
+    note: str
+
+
 class Remark(msgspec.Struct, frozen=True):
     """What somebody did to a task by hand, and why."""
 
@@ -147,6 +156,22 @@ async def page_letters(
         limit,
     )
     return [_letter(row) for row in rows]
+
+
+async def list_discarded(
+    connection: Connection,
+    *,
+    dag_id: int | None = None,
+    task: str | None = None,
+    since: datetime | None = None,
+    limit: int = 1_000,
+    tenant_id: int = DEFAULT_TENANT,
+) -> list[Discarded]:
+    """Those that were discarded last come first."""
+    rows = await fetch(
+        connection, statement("page_discarded"), tenant_id, dag_id, task, since or _ALWAYS, limit
+    )
+    return [Discarded(_letter(row), row["discarded_at"], row["who"], row["note"]) for row in rows]
 
 
 async def letters_of_run(

@@ -93,6 +93,14 @@ class RunLine(msgspec.Struct, frozen=True):
         return RUN.facts[self.state].closed
 
 
+class PausedLine(msgspec.Struct, frozen=True):
+    """A dag or a queue that is paused."""
+
+    what: str
+    name: str
+    pause: Pause
+
+
 class TaskLine(msgspec.Struct, frozen=True):
     id: int
     node: int
@@ -327,6 +335,23 @@ async def read_run(
             f"there is no run {run_id}", hint="`mainspring run list` shows what there is"
         )
     return _run(rows[0])
+
+
+async def list_reruns(connection: Connection, run_id: int, *, limit: int = 100) -> list[int]:
+    """Runs that were made from this one, on a later version."""
+    return [row["id"] for row in await fetch(connection, statement("list_reruns"), run_id, limit)]
+
+
+async def list_paused(
+    connection: Connection, *, limit: int = 1000, tenant_id: int = DEFAULT_TENANT
+) -> list[PausedLine]:
+    """Dags and queues, those that were paused first come first."""
+    rows = await fetch(connection, statement("list_paused"), tenant_id, limit)
+    return [
+        PausedLine(row["what"], row["name"], pause)
+        for row in rows
+        if (pause := pause_of(row)) is not None
+    ]
 
 
 async def read_run_parameters(connection: Connection, run_id: int) -> bytes:

@@ -36,6 +36,9 @@ async def test_a_rerun_on_the_latest_version_is_a_new_run_that_knows_the_old_one
     )
     assert f"again after run {old}" in (await command("run", "show", "last")).out
     assert (await command("run", "show", old, "--json")).json["state"] == "failed"
+    again = f"on the latest version, as run {told['id']}"
+    assert again in (await command("run", "show", old)).out
+    assert "on the latest version" not in (await command("run", "show", "last")).out
 
 
 async def test_a_repeated_command_is_answered_with_the_same_new_run(

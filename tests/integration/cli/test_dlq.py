@@ -229,3 +229,31 @@ async def test_bad_input_is_told_and_nothing_is_done(
         answer = await command("dlq", *arguments)
         assert (answer.code, words in answer.err) == (2, True), (arguments, answer)
     assert len(await letters(command)) == 1
+
+
+async def test_discarded_letters_are_listed_with_who_and_why(
+    connection: Connection, command: Command
+) -> None:
+    assert "No dead letter was discarded." in (await command("dlq", "list", "--discarded")).out
+    first = await fail(connection, ORDERS, {1: "order 17 is gone"})
+    last = await fail(connection, ORDERS, {0: "no route to host"})
+    kept = await fail(connection, ORDERS, {0: "no route to host"})
+    for run_id in (first, last):
+        answer = await command("dlq", "discard", run_id, "--note", f"not {run_id}", "--yes")
+        assert answer.code == 0, answer.err
+    found = await letters(command, "--discarded")
+    assert [(each["run"], each["task"], each["note"]) for each in found] == [
+        (last, "t0", f"not {last}"),
+        (first, "t1", f"not {first}"),
+    ]
+    assert all(each["discarded_by"] for each in found)
+    assert [each["run"] for each in await letters(command, "--discarded", "--task", "t1")] == [
+        first
+    ]
+    assert [each["run"] for each in await letters(command, "--discarded", "--error", "route")] == [
+        last
+    ]
+    [group] = (await command("dlq", "list", "--json")).json
+    assert group["example"]["run"] == kept
+    shown = (await command("dlq", "list", "--discarded")).out
+    assert f"not {first}" in shown

@@ -9,9 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mainspring import ConflictError, InputError, SyncClient, UnavailableError
+from mainspring.client import Client
 from mainspring.store.connection import Connection
+from mainspring.store.dead_letters import letters_of_run
+from mainspring.store.runs import Deed
 from tests.integration.client.asked import parameters, runs
 from tests.integration.client.bakery import bake, meet
+from tests.support.factory import BareWorker, dag_of, failure, start_dag, task_states
 
 
 async def test_many_threads_share_one_client(database_url: str, connection: Connection) -> None:
@@ -37,6 +41,29 @@ async def test_it_connects_at_its_first_use(database_url: str, connection: Conne
     client.close()
     with pytest.raises(UnavailableError, match="closed"):
         client.enqueue(bake, loaves=1)
+
+
+def test_it_has_what_the_client_has() -> None:
+    """But for what makes no sense without a loop, or is a step of the others."""
+    left_out = {"ask", "dag", "trigger"}
+    public = {name for name in vars(Client) if not name.startswith("_")}
+    assert {name for name in vars(SyncClient) if not name.startswith("_")} >= public - left_out
+
+
+async def test_it_marks_tasks_and_retries_dead_letters(
+    database_url: str, connection: Connection
+) -> None:
+    spec = dag_of([(0, 1)], tasks=2)
+    run_id = await start_dag(connection, spec)
+    worker = await BareWorker.join(connection, spec)
+    [root] = await worker.claim()
+    await worker.end(root, failure())
+    dead = await letters_of_run(connection, run_id)
+    with SyncClient(database_url) as client:
+        assert await asyncio.to_thread(client.retry, dead, Deed("me")) == ["t0", "t1"]
+        marked = await asyncio.to_thread(client.mark, run_id, "t0", "succeeded", Deed("me"))
+    assert marked.claimed is False
+    assert await task_states(connection, run_id) == {"t0": "succeeded", "t1": "ready"}
 
 
 async def test_nobody_there_is_told_at_once_and_may_come_later(

@@ -11,7 +11,8 @@ from mainspring.cli import doctor
 from mainspring.cli.doctor import Verdict
 from mainspring.config import Config
 from mainspring.domain.lanes import SlotKind
-from mainspring.store.reading import EngineLine, LaneLine, ServerLine
+from mainspring.store.pauses import Pause
+from mainspring.store.reading import EngineLine, LaneLine, PausedLine, ServerLine
 
 NOW = datetime(2026, 11, 15, 8, 0, tzinfo=UTC)
 
@@ -68,3 +69,15 @@ async def test_an_object_store_that_cannot_be_used_is_a_warning(tmp_path: Path) 
     check = await doctor.objects_check(Config(home=tmp_path, objects_url=url))
     assert check.verdict is Verdict.WARNING
     assert "MAINSPRING_OBJECTS" in check.fix
+
+
+def test_pauses_are_told_and_are_no_fault() -> None:
+    assert doctor.pauses_check([]).found == "no dag and no queue is paused"
+    pause = Pause(NOW, "ann", "maintenance")
+    paused = [PausedLine("dag", f"dag_{number}", pause) for number in range(12)]
+    check = doctor.pauses_check([*paused, PausedLine("queue", "slow", Pause(NOW, None, None))])
+    assert (check.verdict, check.count) == (Verdict.OK, 13)
+    assert check.found.startswith("paused: dag `dag_0` (since ")
+    assert "by ann: maintenance)" in check.found
+    assert check.found.endswith(", and 3 more")
+    assert check.fix == "`mainspring dag resume dag_0` lets it go on"

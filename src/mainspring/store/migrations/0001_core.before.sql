@@ -164,6 +164,7 @@ create table mainspring.run (
   with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.2);
 -- Ascending, though lists are read from the end: new ids then append to their dag's part.
 create index run_list on mainspring.run (tenant_id, dag_id, id);
+create index run_again on mainspring.run (rerun_of) where rerun_of is not null;
 
 create table mainspring.task (
   id bigint primary key,          -- run_id + node, for the tasks that a run is born with
@@ -227,6 +228,8 @@ create table mainspring.problem (
   likeness uuid not null);        -- the same for failures of a dag's task that look alike
 create index dead_letter on mainspring.problem (tenant_id, likeness, failed_at, task_id)
   where discarded_at is null;
+create index discarded_letter on mainspring.problem (tenant_id, discarded_at, task_id)
+  where discarded_at is not null;
 
 -- What somebody did to a task by hand, and why.
 create table mainspring.remark (
@@ -297,6 +300,7 @@ create table mainspring.run_history (
   parameters bytea,
   primary key (id)) partition by range (id);
 create index run_history_list on mainspring.run_history (tenant_id, dag_id, id);
+create index run_history_again on mainspring.run_history (rerun_of) where rerun_of is not null;
 create index run_history_end on mainspring.run_history (finished_at);
 create index run_history_snapshot on mainspring.run_history (snapshot_id);
 

@@ -76,6 +76,23 @@ join mainspring.dag d on d.id = p.dag_id
 left join mainspring.attempt a on a.task_id = p.task_id and a.term = p.term
 order by p.failed_at, p.task_id;
 
+-- name: page_discarded
+-- Letters that were taken off the list, the last first, and by whom.
+-- $1 tenant  $2 dag  $3 task  $4 failed since  $5 limit
+select p.task_id, p.run_id, d.name as dag, p.task, p.term, p.failed_at, p.likeness, a.attempt,
+  a.error, p.discarded_at, coalesce(m.who, '') as who, coalesce(m.note, '') as note
+from (
+  select * from mainspring.problem p
+  where p.tenant_id = $1 and p.discarded_at is not null
+    and ($2::int is null or p.dag_id = $2) and ($3::text is null or p.task = $3)
+    and p.failed_at >= $4
+  order by p.tenant_id desc, p.discarded_at desc, p.task_id desc
+  limit $5) p
+join mainspring.dag d on d.id = p.dag_id
+left join mainspring.attempt a on a.task_id = p.task_id and a.term = p.term
+left join mainspring.remark m on m.task_id = p.task_id and m.term = p.term and m.deed = 'discarded'
+order by p.discarded_at desc, p.task_id desc;
+
 -- name: letters_of_run
 -- $1 tenant  $2 run
 select p.task_id, p.run_id, d.name as dag, p.task, p.term, p.failed_at, p.likeness, a.attempt,

@@ -74,6 +74,24 @@ join lateral (select * from mainspring.run_view r where r.id = fit.id offset 0) 
 join mainspring.snapshot s on s.id = r.snapshot_id
 order by r.id desc;
 
+-- name: list_reruns
+-- Runs that were made from this one, on a later version.  $1 run  $2 limit
+select id from (
+  select id from mainspring.run where rerun_of = $1
+  union all
+  select id from mainspring.run_history where rerun_of = $1) r
+order by id limit $2;
+
+-- name: list_paused
+-- $1 tenant  $2 limit
+select what, name, paused_at, paused_by, pause_note from (
+  select 'dag' as what, name, paused_at, paused_by, pause_note from mainspring.dag
+  where tenant_id = $1 and paused_at is not null
+  union all
+  select 'queue', name, paused_at, paused_by, pause_note from mainspring.queue
+  where tenant_id = $1 and paused_at is not null) p
+order by paused_at, what, name limit $2;
+
 -- name: read_run
 -- $1 tenant  $2 run
 select r.id, r.dag, r.version, r.version_id, s.digest as snapshot, r.trigger, r.created_at, r.created_by,
