@@ -1,4 +1,4 @@
-"""Dags from a branch of a Git repository, by the command `git`.
+"""Dags from a branch of a Git repository, by the command `git`, or else by dulwich.
 
 A bare clone in the home follows the branch, and the files of its newest commit lie in a folder
 beside it, which is then read like any folder of dags. That a branch moves on is expected; that its
@@ -9,24 +9,20 @@ when the repository is out of reach, there is an error and the dags stay as they
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
-import os
 import secrets
 import shutil
-import signal
 import time
 from pathlib import Path
 
+from mainspring.bundles.git_tools import GitError, GitTool, find_tool
 from mainspring.domain.errors import InputError, MainspringError, UnavailableError
-from mainspring.domain.repositories import SCHEMES, Repository
+from mainspring.domain.repositories import Repository
 
 POLL_SECONDS = 15.0
-_TIMEOUT_SECONDS = 300.0
 _FILES_MAX = 100_000
 _BYTES_MAX = 500 * 1024 * 1024
 """Of what is checked out; the limits of a bundle come after what it ignores."""
-_FETCHED = "refs/mainspring/fetched"
 
 
 class Checkout:
@@ -64,63 +60,51 @@ class Checkout:
         return self._folder
 
     async def _refresh(self) -> Path:
-        commit = await self._fetch()
-        used = f"refs/mainspring/used/{self._repository.branch}"
-        await self._refuse_rewritten(used, commit)
+        tool = find_tool(self._clone)
+        commit = await self._fetch(tool)
+        await self._refuse_rewritten(tool, commit)
         folder = self._place / commit
         if not folder.is_dir():
-            await self._check_out(commit, folder)
+            await self._check_out(tool, commit, folder)
             await asyncio.to_thread(self._remove_others, folder)
-        await self._git("update-ref", used, commit)
+        await tool.use(self._repository.branch, commit)
         return folder
 
-    async def _fetch(self) -> str:
+    async def _fetch(self, tool: GitTool) -> str:
         """The newest commit of the branch."""
-        if not (self._clone / "HEAD").exists():
-            self._place.mkdir(parents=True, exist_ok=True)
-            await self._git("init", "--quiet", "--bare", str(self._clone), at_clone=False)
+        self._place.mkdir(parents=True, exist_ok=True)
         branch = self._repository.branch
         try:
-            await self._git(
-                *("fetch", "--quiet", "--no-tags", "--no-recurse-submodules"),
-                *("--", self._repository.url, f"+refs/heads/{branch}:{_FETCHED}"),
-            )
-        except _GitError as error:
+            return await tool.fetch(self._repository.url, branch)
+        except GitError as error:
             raise UnavailableError(
                 f"the branch `{branch}` of {self._repository.public_url} cannot be fetched:"
-                f" {error}",
+                f" {self._words(error)}",
                 hint="the dags stay as they were; it is tried again every"
                 f" {self._poll_seconds:g} s",
             ) from None
-        return (await self._git("rev-parse", f"{_FETCHED}^{{commit}}")).strip()
 
-    async def _refuse_rewritten(self, used: str, commit: str) -> None:
-        try:
-            last = (await self._git("rev-parse", "--verify", "--quiet", used)).strip()
-        except _GitError:
-            return  # nothing was used yet
-        try:
-            await self._git("merge-base", "--is-ancestor", last, commit)
-        except _GitError:
-            raise InputError(
-                f"the history of branch `{self._repository.branch}` of"
-                f" {self._repository.public_url} was rewritten: {last[:12]}, whose dags are in use,"
-                f" does not lead to {commit[:12]}",
-                hint="restore the branch, or accept the new history by removing"
-                f" `{self._place}` on the engine's machine",
-            ) from None
+    async def _refuse_rewritten(self, tool: GitTool, commit: str) -> None:
+        last = await tool.used(self._repository.branch)
+        if last is None or await tool.leads(last, commit):
+            return
+        raise InputError(
+            f"the history of branch `{self._repository.branch}` of"
+            f" {self._repository.public_url} was rewritten: {last[:12]}, whose dags are in use,"
+            f" does not lead to {commit[:12]}",
+            hint="restore the branch, or accept the new history by removing"
+            f" `{self._place}` on the engine's machine",
+        )
 
-    async def _check_out(self, commit: str, folder: Path) -> None:
-        tree = f"{commit}:{self._repository.folder}"
+    async def _check_out(self, tool: GitTool, commit: str, folder: Path) -> None:
         try:
-            listing = await self._git("ls-tree", "-r", "-l", "-z", tree)
-        except _GitError:
+            files, size = await tool.measure(commit, self._repository.folder)
+        except GitError:
             raise InputError(
                 f"commit {commit[:12]} of {self._repository.public_url} has no folder"
                 f" `{self._repository.folder}`"
             ) from None
-        sizes = [line.split("\t")[0].split()[-1] for line in listing.split("\0") if line]
-        if len(sizes) > _FILES_MAX or sum(int(s) for s in sizes if s.isdigit()) > _BYTES_MAX:
+        if files > _FILES_MAX or size > _BYTES_MAX:
             raise InputError(
                 f"commit {commit[:12]} of {self._repository.public_url} holds more than"
                 f" {_FILES_MAX:,} files or {_BYTES_MAX // 1024 // 1024} MiB",
@@ -130,12 +114,12 @@ class Checkout:
         temporary.mkdir()
         index = temporary.with_suffix(".index")
         try:
-            options = (f"--work-tree={temporary}",)
-            await self._git(*options, "read-tree", tree, index=index)
-            await self._git(*options, "checkout-index", "--all", "--quiet", index=index)
+            await tool.check_out(commit, self._repository.folder, temporary, index)
             temporary.rename(folder)
-        except _GitError as error:
-            raise UnavailableError(f"commit {commit[:12]} cannot be checked out: {error}") from None
+        except GitError as error:
+            raise UnavailableError(
+                f"commit {commit[:12]} cannot be checked out: {self._words(error)}"
+            ) from None
         finally:
             index.unlink(missing_ok=True)
             shutil.rmtree(temporary, ignore_errors=True)
@@ -145,51 +129,7 @@ class Checkout:
             if other not in (folder, self._clone) and other != self._folder:
                 shutil.rmtree(other, ignore_errors=True)
 
-    async def _git(self, *arguments: str, at_clone: bool = True, index: Path | None = None) -> str:
-        environment = {
-            **os.environ,
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES),
-            "LC_ALL": "C",
-        }
-        if at_clone:
-            environment["GIT_DIR"] = str(self._clone)
-        if index is not None:
-            environment["GIT_INDEX_FILE"] = str(index)
-        try:
-            child = await asyncio.create_subprocess_exec(
-                *("git", "-c", "core.hooksPath=/dev/null", "-c", "gc.autoDetach=false"),
-                *arguments,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env=environment,
-                start_new_session=True,
-            )
-        except FileNotFoundError:
-            raise UnavailableError(
-                "the command `git` is not installed here, and the dags are in a repository",
-                hint="install it on the engine's machine",
-            ) from None
-        try:
-            async with asyncio.timeout(_TIMEOUT_SECONDS):
-                out, told = await child.communicate()
-        except TimeoutError:
-            raise _GitError(f"no answer after {_TIMEOUT_SECONDS:g} s") from None
-        finally:
-            if child.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)
-                await child.wait()
-        if child.returncode != 0:
-            raise _GitError(self._words(told))
-        return os.fsdecode(out)
-
-    def _words(self, told: bytes) -> str:
-        """What git complained about, on one line, without a password."""
-        text = " ".join(told.decode(errors="replace").split())
+    def _words(self, error: GitError) -> str:
+        """What went wrong, on one line, without a password."""
+        text = " ".join(str(error).split())
         return text.replace(self._repository.url, self._repository.public_url)[:500]
-
-
-class _GitError(Exception):
-    """The command said no; its words."""

@@ -1,4 +1,4 @@
-"""Dags from a branch of a repository: real repositories, by the real `git`."""
+"""Dags from a branch of a repository: real repositories, by the real `git`, and by dulwich."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from mainspring import InputError, UnavailableError
 from mainspring.bundles.git import Checkout
+from mainspring.bundles.git_tools import ByCommand, ByDulwich, find_tool
 from mainspring.domain.repositories import Repository, parse_repository
 
 
@@ -51,8 +52,11 @@ class Origin:
 _WHO = ("NAME", "EMAIL")
 
 
-@pytest.fixture
-def origin(tmp_path: Path) -> Origin:
+@pytest.fixture(params=[ByCommand, ByDulwich])
+def origin(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Origin:
+    monkeypatch.setattr("mainspring.bundles.git.find_tool", request.param)
     made = Origin(tmp_path)
     made.commit(a="one")
     return made
@@ -60,6 +64,28 @@ def origin(tmp_path: Path) -> Origin:
 
 def _files(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_dulwich_steps_in_where_git_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert isinstance(find_tool(tmp_path), ByCommand)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert isinstance(find_tool(tmp_path), ByDulwich)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UnavailableError, match="`git` is not installed here") as raised:
+        find_tool(tmp_path)
+    assert "pip install 'mainspring[git]'" in raised.value.hint
+
+
+async def test_what_one_has_fetched_the_other_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin = Origin(tmp_path)
+    for text, tool in (("one", ByCommand), ("two", ByDulwich), ("three", ByCommand)):
+        monkeypatch.setattr("mainspring.bundles.git.find_tool", tool)
+        origin.commit(a=text)
+        assert _files(await origin.checkout().folder()) == {"a.py": text}
 
 
 async def test_a_branch_is_followed(origin: Origin) -> None:
