@@ -78,7 +78,7 @@ order by p.failed_at, p.task_id;
 
 -- name: page_discarded
 -- Letters that were taken off the list, the last first, and by whom.
--- $1 tenant  $2 dag  $3 task  $4 failed since  $5 limit
+-- $1 tenant  $2 dag  $3 name of a task  $4 failed since  $5 limit
 select p.task_id, p.run_id, d.name as dag, p.task, p.term, p.failed_at, p.likeness, a.attempt,
   a.error, p.discarded_at, coalesce(m.who, '') as who, coalesce(m.note, '') as note
 from (
