@@ -3,7 +3,8 @@
     MainspringError          what happened, to which thing; `hint` says what to do next
     ├── DefinitionError      a dag that cannot be: cycle, duplicate name, bad option
     ├── InputError           a caller's mistake: wrong parameter, unknown name, too large
-    │   └── ConflictError    same idempotency key with another body, rerun of what still runs
+    │   ├── ConflictError    same idempotency key with another body, rerun of what still runs
+    │   └── InvalidSchedule  a schedule that cannot be: malformed, impossible, out of bounds
     ├── NotFoundError        the named thing does not exist
     ├── PluginError          a plug-in that is not there, or is of no use
     └── UnavailableError     the database or a process cannot be reached, or is too old or new
@@ -12,6 +13,8 @@
 """
 
 from __future__ import annotations
+
+from mainspring.domain.names import shown
 
 
 class MainspringError(Exception):
@@ -41,6 +44,18 @@ class ConflictError(InputError):
     """It clashes with what is there: a key with another body, a rerun of what still runs."""
 
     code = "conflict"
+
+
+class InvalidSchedule(InputError):
+    """A schedule that cannot be; `field` and `value` say which part of it, `reason` says why."""
+
+    code = "invalid_schedule"
+
+    def __init__(self, field: str, value: object, reason: str, *, hint: str = "") -> None:
+        super().__init__(f"{field}: {shown(value)} {reason}", hint=hint)
+        self.field = field
+        self.value = value
+        self.reason = reason
 
 
 class NotFoundError(MainspringError):

@@ -1,0 +1,164 @@
+"""From what a wall clock shows to instants, through gaps and folds.
+
+A pattern names wall-clock times and knows nothing of zones. A zone is a row of segments within
+which wall clock and elapsed time go together, so a search finds its segment, asks the pattern
+there, and goes on to the next one if the answer lies beyond. What the two options ask for is said
+by where a segment begins and ends *for the pattern*: `first` takes the repeated hour from the later
+segment, `last` from the earlier one. A gap has no segment; if something in it matches, the instant
+at its end fires.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+from mainspring.schedule.bounds import NEVER, NEVER_BEFORE
+from mainspring.schedule.zones import Zone, zone_named
+
+
+class Pattern(Protocol):
+    """Wall-clock times, as seconds since 1970 began on that clock."""
+
+    def next(self, wall: int) -> int:
+        """The first one at or after `wall`, or `NEVER`."""
+
+    def previous(self, wall: int) -> int:
+        """The last one at or before `wall`, or `NEVER_BEFORE`."""
+
+    def count(self, low: int, high: int) -> int:
+        """How many from `low` to `high`, both included."""
+
+
+class Gap(NamedTuple):
+    """The wall-clock times from `low` up to, not including, `high` do not exist."""
+
+    low: int
+    high: int
+
+
+class ClockChanges(NamedTuple):
+    """When a pattern should fire that meets a gap or a fold."""
+
+    run_after_gap: bool
+    first: bool
+    last: bool
+
+
+ELAPSED = ClockChanges(run_after_gap=False, first=True, last=True)
+"""Whenever the clock shows a time that matches, and only then."""
+
+
+class Walls:
+    """The segments of a zone, as patterns with these rules for clock changes may see them."""
+
+    __slots__ = ("gaps", "highs", "lows", "offsets", "starts")
+
+    def __init__(self, zone: Zone, changes: ClockChanges) -> None:
+        self.starts, self.offsets = zone.starts, zone.offsets
+        self.lows = [NEVER_BEFORE]
+        self.highs: list[int] = []
+        self.gaps: list[Gap | None] = [None]
+        for i in range(1, len(self.starts)):
+            start, before, after = self.starts[i], self.offsets[i - 1], self.offsets[i]
+            folded = after < before
+            self.highs.append(start + (before if not folded or changes.first else after))
+            # With `first`, the second pass is shown only if `last` is wanted too.
+            self.lows.append(start + (after if not folded or changes.last else before))
+            self.gaps.append(None if folded else Gap(start + before, start + after))
+        self.highs.append(NEVER)
+
+
+@lru_cache(maxsize=1024)
+def walls_of(zone: str, changes: ClockChanges) -> Walls:
+    return Walls(zone_named(zone), changes)
+
+
+class ZonedSource:
+    """The instants of a pattern in a zone."""
+
+    __slots__ = ("_fires_after_gap", "_walls", "pattern")
+
+    def __init__(self, pattern: Pattern, zone: str, changes: ClockChanges) -> None:
+        self.pattern = pattern
+        self._walls = walls_of(zone, changes)
+        self._fires_after_gap = changes.run_after_gap
+
+    def next(self, instant: int) -> int:
+        """The first fire at or after this instant, or `NEVER`."""
+        walls = self._walls
+        i = bisect_right(walls.starts, instant) - 1
+        while True:
+            start, offset = walls.starts[i], walls.offsets[i]
+            if instant <= start and self._matches_in_gap(i):
+                return start
+            wall = max(instant + offset, walls.lows[i])
+            found = self.pattern.next(wall)
+            if found < walls.highs[i]:
+                return found - offset
+            i += 1
+            if i == len(walls.starts) or (found == NEVER and walls.lows[i] >= wall):
+                return NEVER
+            instant = walls.starts[i]
+
+    def previous(self, instant: int) -> int:
+        """The last fire at or before this instant, or `NEVER_BEFORE`."""
+        walls = self._walls
+        i = bisect_right(walls.starts, instant) - 1
+        while True:
+            offset = walls.offsets[i]
+            wall = min(instant + offset, walls.highs[i] - 1)
+            found = self.pattern.previous(wall)
+            if found >= walls.lows[i] and found != NEVER_BEFORE:
+                return found - offset
+            if self._matches_in_gap(i):
+                return walls.starts[i]
+            i -= 1
+            if i < 0 or (found == NEVER_BEFORE and walls.highs[i] <= wall):
+                return NEVER_BEFORE
+            instant = walls.starts[i + 1] - 1
+
+    def count(self, low: int, high: int) -> int:
+        """How many fires from `low` to `high`, both included."""
+        walls, pattern = self._walls, self.pattern
+        i = bisect_right(walls.starts, low) - 1
+        total = 0
+        while True:
+            start, offset = walls.starts[i], walls.offsets[i]
+            if low <= start <= high and self._matches_in_gap(i):
+                # The time at the gap's end may be one of the pattern's own, counted below.
+                total += pattern.next(start + offset) != start + offset
+            low_wall = max(low + offset, walls.lows[i])
+            high_wall = min(high + offset, walls.highs[i] - 1)
+            if low_wall <= high_wall:
+                total += pattern.count(low_wall, high_wall)
+            i += 1
+            if i == len(walls.starts) or walls.starts[i] > high:
+                return total
+            low = walls.starts[i]
+
+    def moved(self, instant: int) -> bool:
+        """Whether it fires at this instant only because a gap ends there."""
+        i = bisect_right(self._walls.starts, instant) - 1
+        wall = instant + self._walls.offsets[i]
+        return (
+            instant == self._walls.starts[i]
+            and self._matches_in_gap(i)
+            and self.pattern.next(wall) != wall
+        )
+
+    def gaps_missed(self, low: int, high: int) -> list[tuple[int, int]]:
+        """Ends of gaps from `low` to `high` that swallow a fire, each with its wall-clock time."""
+        if self._fires_after_gap:
+            return []
+        walls, missed = self._walls, []
+        for i in range(bisect_right(walls.starts, low - 1), bisect_right(walls.starts, high)):
+            gap = walls.gaps[i]
+            if gap is not None and (found := self.pattern.next(gap.low)) < gap.high:
+                missed.append((walls.starts[i], found))
+        return missed
+
+    def _matches_in_gap(self, i: int) -> bool:
+        gap = self._walls.gaps[i]
+        return gap is not None and self._fires_after_gap and self.pattern.next(gap.low) < gap.high
