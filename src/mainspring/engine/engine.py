@@ -1,4 +1,8 @@
-"""Runs the duties while this engine holds the shard, and stands by while it does not."""
+"""Fires schedules, and runs the single duties while this engine holds their shard.
+
+Any number of engines fire at the same time, each for its share of the schedules. The duties are
+for one: others stand by.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,15 @@ from mainspring.engine.archive import Archive
 from mainspring.engine.audit import Audit
 from mainspring.engine.deadlines import Deadlines
 from mainspring.engine.duty import Duty, run_duty
+from mainspring.engine.fire_schedules import FireSchedules
+from mainspring.engine.follow_runs import FollowRuns
 from mainspring.engine.move_logs import MoveLogs
 from mainspring.engine.notify import Notify
 from mainspring.engine.read_dags import ReadDags
 from mainspring.engine.reap import Reap
 from mainspring.engine.retain import Retain
 from mainspring.engine.shard import ShardLease
+from mainspring.engine.shards import Shards
 from mainspring.engine.shift import Shift
 from mainspring.engine.wake import Wake
 from mainspring.store.connection import Line
@@ -42,27 +49,41 @@ class Engine:
 
     async def run(self) -> None:
         """Until `stop` is called: hold the shard and do the duties, or wait for the shard."""
-        name = f"{socket.gethostname()}:{os.getpid()}"
+        name, engine = f"{socket.gethostname()}:{os.getpid()}", uuid4()
         line = Line(self._url, name="engine shard", greet=raise_epoch)
-        shard = ShardLease(line, uuid4(), name)
-        readers = [asyncio.create_task(ReadDags(self._config, self._url).run())]
+        bell_line = Line(self._url, name="engine bell")
+        fire_line = Line(self._url, name="engine fire", stable_plans=True)
+        bell = Bell(bell_line)
+        shard, shards = ShardLease(line, engine, name), Shards(line, engine, name)
+        always = [
+            asyncio.create_task(bell.run()),
+            asyncio.create_task(shards.run()),
+            asyncio.create_task(FireSchedules(fire_line, shards, bell).run()),
+            asyncio.create_task(ReadDags(self._config, self._url).run()),
+        ]
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             while not self._stopping.is_set():
-                if await _first(asyncio.create_task(shard.acquire()), stopping):
+                if await _first(asyncio.create_task(shard.acquire()), stopping, always):
                     log.info("engine holds the shard", engine=name)
-                    await self._do_duties(shard, stopping)
+                    await self._do_duties(shard, bell, stopping, always)
         finally:
-            await _cancel(readers)
+            await _cancel(always)
             if self._stopping.is_set():
-                # Without an answer the shard frees itself when its lease is over.
+                # Without an answer the shards free themselves when their lease is over.
                 with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(shards.free(), timeout=5)
                     await asyncio.wait_for(shard.free(), timeout=5)
-            await line.close()
+            for each in (line, bell_line, fire_line):
+                await each.close()
 
-    async def _do_duties(self, shard: ShardLease, stopping: asyncio.Task[bool]) -> None:
-        bell_line = Line(self._url, name="engine bell")
-        bell = Bell(bell_line)
+    async def _do_duties(
+        self,
+        shard: ShardLease,
+        bell: Bell,
+        stopping: asyncio.Task[bool],
+        always: Sequence[asyncio.Task[None]],
+    ) -> None:
         reap_line = Line(self._url, name="engine reap", greet=raise_epoch)
         duties: list[tuple[Duty, Line]] = [
             (Wake(bell), Line(self._url, name="engine wake", stable_plans=True)),
@@ -75,8 +96,9 @@ class Engine:
         ]
         move_line = Line(self._url, name="engine logs")
         notify_line = Line(self._url, name="engine notify")
+        follow_line = Line(self._url, name="engine follow", stable_plans=True)
         tasks = [
-            asyncio.create_task(bell.run()),
+            asyncio.create_task(FollowRuns(follow_line, bell).run()),
             asyncio.create_task(MoveLogs(self._config, move_line).run()),
             asyncio.create_task(Notify(notify_line).run()),
             *(asyncio.create_task(run_duty(duty, line)) for duty, line in duties),
@@ -86,28 +108,46 @@ class Engine:
         try:
             # A duty never returns; if one dies, so does the engine, loudly.
             await asyncio.wait(
-                [keeping, watching, stopping, *tasks], return_when=asyncio.FIRST_COMPLETED
+                [keeping, watching, stopping, *tasks, *_lasting(always)],
+                return_when=asyncio.FIRST_COMPLETED,
             )
-            for task in tasks:
-                if task.done():
-                    task.result()
+            _raise_failure([*tasks, *always])
         finally:
             await _cancel([keeping, watching, *tasks])
             for _, line in duties:
                 await line.close()
-            await move_line.close()
-            await bell_line.close()
-            await notify_line.close()
+            for each in (move_line, notify_line, follow_line):
+                await each.close()
 
 
-async def _first(wanted: asyncio.Task[None], stopping: asyncio.Task[bool]) -> bool:
+async def _first(
+    wanted: asyncio.Task[None],
+    stopping: asyncio.Task[bool],
+    always: Sequence[asyncio.Task[None]],
+) -> bool:
     """Whether `wanted` came before the stop."""
-    await asyncio.wait([wanted, stopping], return_when=asyncio.FIRST_COMPLETED)
-    if wanted.done():
-        wanted.result()
-        return True
-    await _cancel([wanted])
-    return False
+    try:
+        await asyncio.wait(
+            [wanted, stopping, *_lasting(always)], return_when=asyncio.FIRST_COMPLETED
+        )
+        _raise_failure(always)
+        if wanted.done():
+            wanted.result()
+            return True
+        return False
+    finally:
+        await _cancel([wanted])
+
+
+def _lasting(tasks: Sequence[asyncio.Task[None]]) -> list[asyncio.Task[None]]:
+    """Those that are not over, as the reading of a folder that nobody has set is."""
+    return [task for task in tasks if not task.done()]
+
+
+def _raise_failure(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        if task.done():
+            task.result()
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -28,8 +28,15 @@ PARTITIONED = {
     "payload": "owner_id",
     "log": "task_id",
     "long_log": "task_id",
+    "fire": "id",
 }
 """Tables by period, each with the column that its period is found by."""
+
+_STILL_NEEDED = {
+    "fire": "x.outcome = 'buffered'"
+    " or x.id in (select range_id from mainspring.schedule_state where range_id is not null)"
+}
+"""What stays, whatever its age, beside what belongs to open tasks."""
 
 _AHEAD_IDS = 20_000_000
 _PERIOD_IDS_MIN = 10_000_000
@@ -152,6 +159,7 @@ async def _fold_into_older(
     await connection.execute(
         f"insert into {older} select x.* from {period} x"
         f" where exists (select 1 from mainspring.task t where t.id = x.{column})"
+        f" or ({_STILL_NEEDED.get(parent, 'false')})"
     )
     await connection.execute(f"drop table {period}")
     await connection.execute(

@@ -124,6 +124,12 @@ async def test_a_period_is_dropped_whole_and_open_runs_keep_what_they_need(
     for claimed in await worker.claim():
         await append_log(connection, [(claimed.task_id, claimed.term, 0, b"long log" * 10_000)])
         await worker.end(claimed, failure() if claimed.task_id == open_ else Succeeded(large))
+    for run_id in (closed, open_):
+        await connection.execute(
+            "insert into mainspring.fire"
+            " select $1, now(), now(), null, now(), $1, 1, 1, 1, 'fired'",
+            run_id,
+        )
     await _archive_all(connection)
     cutoff = await _now(connection) + LATER
     assert not await drop_old_period(connection, cutoff), "its ids are still being handed out"
@@ -141,6 +147,26 @@ async def test_a_period_is_dropped_whole_and_open_runs_keep_what_they_need(
     for parent in PARTITIONED:
         assert await connection.fetchval(f"select count(*) from mainspring.{parent}") == 0
     assert closed != open_
+
+
+async def test_a_fire_that_waits_outlives_its_period_and_so_does_a_range_that_grows(
+    connection: Connection,
+) -> None:
+    await connection.execute(
+        "insert into mainspring.fire"
+        " select n, instant, instant, null, now(), null, 1, 1, 1, outcome, reason"
+        " from (values (1, 'buffered'::mainspring.fire_outcome, null::mainspring.skip_reason),"
+        "  (2, 'skipped', 'pause'), (3, 'skipped', 'pause')) as u (n, outcome, reason),"
+        " lateral (select 'epoch'::timestamptz + n * interval '1 hour' as instant) as i"
+    )
+    await connection.execute(
+        "insert into mainspring.schedule_state (schedule_id, tenant_id, shard, tracked, cursor_at,"
+        " range_id, range_reason) values (1, 1, 1, false, now(), 3, 'pause')"
+    )
+    await connection.execute("select setval('mainspring.id_block', $1)", PERIOD_IDS + 1)
+    assert await drop_old_period(connection, await _now(connection) + LATER)
+    rows = await fetch(connection, "select id from mainspring.fire order by id")
+    assert [row["id"] for row in rows] == [1, 3]
 
 
 async def test_dropping_does_not_queue_behind_a_reader(

@@ -234,3 +234,71 @@ join mainspring.object_removal r on r.store_id = m.store_id and r.key = m.key;
 select c.snapshot_id
 from mainspring.snapshot_content c
 join mainspring.object_removal r on r.store_id = c.store_id and r.key = c.key;
+
+-- name: S1_a_fire_makes_at_most_one_run
+select r.schedule_id, r.fire_at
+from (
+  select schedule_id, fire_at from mainspring.run where trigger = 'schedule'
+  union all
+  select schedule_id, fire_at from mainspring.run_history where trigger = 'schedule') r
+group by 1, 2 having count(*) > 1
+union all
+select schedule_id, fire_at from mainspring.fire group by 1, 2 having count(*) > 1;
+
+-- name: S1_a_scheduled_run_is_in_the_ledger
+select r.id
+from mainspring.run r
+where r.trigger = 'schedule' and not exists (
+  select 1 from mainspring.fire f
+  where f.schedule_id = r.schedule_id and f.fire_at = r.fire_at and f.run_id = r.id)
+  and r.id >= (select min(first_id) from mainspring.period);
+
+-- name: S2_each_entry_of_the_ledger_follows_the_one_before
+-- Under one version of a schedule; what periods that are gone have told is not asked for.
+select f.schedule_id, f.fire_at, f.next_at, f.following
+from (
+  select schedule_id, version, fire_at, next_at, lead(fire_at) over by_fire as following,
+    lead(version) over by_fire as following_version
+  from mainspring.fire where id >= (select min(first_id) from mainspring.period)
+  window by_fire as (partition by schedule_id order by fire_at)) f
+where f.following_version = f.version and f.following is distinct from f.next_at;
+
+-- name: S2_the_next_fire_follows_the_last_entry
+select s.schedule_id, s.next_fire_at, f.next_at
+from mainspring.schedule_state s
+join mainspring.schedule h on h.id = s.schedule_id
+cross join lateral (
+  select f.next_at, f.version from mainspring.fire f
+  where f.schedule_id = s.schedule_id order by f.fire_at desc limit 1) f
+where s.next_fire_at is not null and f.version = h.version and f.next_at is distinct from s.next_fire_at;
+
+-- name: S3_nothing_is_fired_early
+select f.id, f.fire_at, f.decided_at from mainspring.fire f
+where f.outcome <> 'buffered' and f.decided_at < f.until_at
+union all
+select r.id, r.fire_at, r.created_at from mainspring.run r
+where r.trigger = 'schedule' and r.created_at < r.fire_at;
+
+-- name: S3_the_cursor_is_behind_the_next_fire
+select schedule_id, cursor_at, next_fire_at from mainspring.schedule_state
+where next_fire_at <= cursor_at;
+
+-- name: S3_what_rests_has_no_next_fire
+select s.schedule_id from mainspring.schedule_state s join mainspring.schedule h on h.id = s.schedule_id
+where s.next_fire_at is not null and (h.paused_at is not null or h.gone_at is not null);
+
+-- name: S2_open_runs_of_tracked_schedules_are_followed
+select r.id
+from mainspring.run r
+join mainspring.version v on v.id = r.version_id
+join mainspring.schedule_state s on s.schedule_id = r.schedule_id and s.tracked
+left join mainspring.task t on r.open_tasks is null and t.id = r.id
+where r.trigger = 'schedule' and coalesce(r.finished_at, t.finished_at) is null
+  and r.created_at > (
+    select max(v.in_force_from) from mainspring.schedule_version v where v.schedule_id = s.schedule_id)
+  and r.rerun_of is null
+  and not exists (select 1 from mainspring.schedule_run o
+    where o.schedule_id = r.schedule_id and o.run_id = r.id)
+  -- One that was followed to its end and opened again by a rerun does not count any more.
+  and not exists (select 1 from mainspring.task t
+    where t.id >= r.id and t.id < r.id + v.tasks and t.generation > 1);

@@ -4,40 +4,23 @@
 -- $1 how many blocks of 100. Sequences are never rolled back, so a block has one owner for ever.
 select nextval('mainspring.id_block') as first from generate_series(1, $1::int);
 
--- name: create_runs
--- Runs, their tasks, and the roots that are due made ready: one statement, all or nothing.
--- A run id that exists already, or a key that another run holds, makes nothing and is missing
--- from the answer; `read_keys` then tells who won. Keys go in sorted, so that two callers with
--- overlapping keys wait for each other in one order. Every parameter has a cast: users' own
--- connections send this, too, and not all of their drivers ask the server for types.
--- $1 run ids  $2 versions  $3 snapshots  $4 tenant  $5 triggers  $6 parameters  $7 due times
--- $8 creators  $9 keys  $10 digests  $11 rerun_of  $12 now
-with clock as materialized (select coalesce($12::timestamptz, clock_timestamp()) as now),
-item as materialized (
-  select u.id, u.version_id, u.snapshot_id, u.trigger, u.parameters,
-    coalesce(u.due_at, clock.now) as due_at, u.created_by, u.key, u.digest, u.rerun_of, clock.now
-  from clock, unnest(
-    $1::bigint[], $2::int[], $3::int[], $5::text[], $6::bytea[], $7::timestamptz[],
-    $8::text[], $9::text[], $10::bytea[], $11::bigint[])
-    as u (id, version_id, snapshot_id, trigger, parameters, due_at, created_by, key, digest, rerun_of)),
-keyed as (
-  insert into mainspring.idempotency (tenant_id, key, run_id, digest, created_at)
-  select $4::int, key, id, digest, now from item where key is not null order by key
-  on conflict do nothing
-  returning run_id),
+-- part: make_runs
+-- What `wanted` holds becomes runs, with their tasks, and the roots that are due made ready.
+-- $1 run ids  $2 versions  $4 tenant
 made as (
   insert into mainspring.run (id, created_at, due_at, tenant_id, dag_id, version_id, snapshot_id,
-    trigger, created_by, rerun_of, parameters, open_tasks, failed_tasks, cancelled_tasks, state)
+    trigger, created_by, rerun_of, parameters, open_tasks, failed_tasks, cancelled_tasks, state,
+    schedule_id, fire_at, interval_start)
   select i.id, i.now, i.due_at, $4, v.dag_id, i.version_id, i.snapshot_id,
     i.trigger::mainspring.trigger_kind, i.created_by, i.rerun_of,
     case when octet_length(i.parameters) > 1024 then ''::bytea else i.parameters end,
-    many.tasks, many.none, many.none, many.state::mainspring.run_state
-  from item i
+    many.tasks, many.none, many.none, many.state::mainspring.run_state,
+    i.schedule_id, i.fire_at, i.interval_start
+  from wanted i
   join mainspring.version v on v.id = i.version_id
   left join lateral (select v.tasks, 0 as none, 'running' as state where v.tasks > 1) many on true
   -- A run that went to history exists, too: asked once for all, not once for each.
-  where (i.key is null or i.id in (select run_id from keyed))
-    and i.id not in (select h.id from mainspring.run_history h where h.id = any($1::bigint[]))
+  where i.id not in (select h.id from mainspring.run_history h where h.id = any($1::bigint[]))
   on conflict (id) do nothing
   returning id, created_at, due_at, version_id),
 drawn as (
@@ -68,10 +51,37 @@ limited as (
     select id from mainspring.version where id = any($2::int[]) and timeout_seconds is not null))),
 large as (
   insert into mainspring.payload (owner_id, kind, content)
-  select id, 'parameters', parameters from item
+  select id, 'parameters', parameters from wanted
   -- `is true` keeps it from becoming a join of two sets, which without hash joins is quadratic.
   where octet_length(parameters) > 1024 and (id in (select id from made)) is true
   on conflict do nothing)
+
+-- name: create_runs
+-- The door for runs: one statement, all or nothing.
+-- A run id that exists already, or a key that another run holds, makes nothing and is missing
+-- from the answer; `read_keys` then tells who won. Keys go in sorted, so that two callers with
+-- overlapping keys wait for each other in one order. Every parameter has a cast: users' own
+-- connections send this, too, and not all of their drivers ask the server for types.
+-- $1 run ids  $2 versions  $3 snapshots  $4 tenant  $5 triggers  $6 parameters  $7 due times
+-- $8 creators  $9 keys  $10 digests  $11 rerun_of  $12 now
+with clock as materialized (select coalesce($12::timestamptz, clock_timestamp()) as now),
+item as materialized (
+  select u.id, u.version_id, u.snapshot_id, u.trigger, u.parameters,
+    coalesce(u.due_at, clock.now) as due_at, u.created_by, u.key, u.digest, u.rerun_of, clock.now
+  from clock, unnest(
+    $1::bigint[], $2::int[], $3::int[], $5::text[], $6::bytea[], $7::timestamptz[],
+    $8::text[], $9::text[], $10::bytea[], $11::bigint[])
+    as u (id, version_id, snapshot_id, trigger, parameters, due_at, created_by, key, digest, rerun_of)),
+keyed as (
+  insert into mainspring.idempotency (tenant_id, key, run_id, digest, created_at)
+  select $4::int, key, id, digest, now from item where key is not null order by key
+  on conflict do nothing
+  returning run_id),
+wanted as not materialized (
+  select i.*, null::int as schedule_id, null::timestamptz as fire_at,
+    null::timestamptz as interval_start
+  from item i where i.key is null or i.id in (select run_id from keyed)),
+-- with part: make_runs
 select 'run' as kind, id from made
 union all
 select distinct 'lane', lane::bigint from queued;

@@ -1,0 +1,387 @@
+"""Schedules are made, changed, paused, resumed and removed: by hand, or as code says.
+
+Each change locks the schedule, settles what was due until now under the spec of before, and then
+sets what holds from now on, in one transaction. While somebody changes it, ticks pass the schedule
+by and come again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from mainspring.domain.errors import ConflictError, InputError, NotFoundError
+from mainspring.domain.parameters import ParameterCheck
+from mainspring.schedule.calendars import Calendar, CalendarSpec
+from mainspring.schedule.firing import Outcome, Reason, is_tracked
+from mainspring.schedule.specs import ScheduleSpec, check_spec
+from mainspring.schedule.timetable import Timetable
+from mainspring.store.connection import Connection, fetch
+from mainspring.store.dags import DagRow, read_dag
+from mainspring.store.reading import read_clock
+from mainspring.store.runs import DEFAULT_TENANT
+from mainspring.store.schedule_reading import list_schedules
+from mainspring.store.schedules import (
+    LedgerRow,
+    Move,
+    StandingSchedule,
+    lock_schedules,
+    move_schedules,
+    standing_schedules,
+)
+from mainspring.store.settling import Settler
+from mainspring.store.shards import shard_of
+from mainspring.store.statements import statement
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_decode_calendar = msgspec.json.Decoder(CalendarSpec).decode
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """What a schedule is to be."""
+
+    name: str
+    dag: str
+    spec: ScheduleSpec
+    parameters: Mapping[str, Any] = {}
+    note: str = ""
+    in_code: bool = False
+
+
+class Put(msgspec.Struct, frozen=True):
+    schedule_id: int
+    version: int
+    next_fire_at: datetime | None
+    lanes: frozenset[int] = frozenset()
+    """Lanes that got tasks when the spec of before was settled: whom to wake."""
+
+
+class Changed(msgspec.Struct, frozen=True):
+    next_fire_at: datetime | None
+    lanes: frozenset[int]
+
+
+class _Known(msgspec.Struct, frozen=True):
+    id: int
+    version: int
+    in_code: bool
+    gone: bool
+    dag_id: int
+
+
+async def create_schedule(
+    connection: Connection,
+    intent: Intent,
+    *,
+    by: str,
+    now: datetime | None = None,
+    tenant_id: int = DEFAULT_TENANT,
+) -> Put:
+    """A new schedule; ConflictError if there is one of that name."""
+    async with connection.transaction():
+        known = await _find(connection, intent.name, tenant_id)
+        if known is not None and not known.gone:
+            raise ConflictError(
+                f"there is a schedule `{intent.name}` already",
+                hint="choose another name, or change it: `mainspring schedule put`",
+            )
+        return await _put(connection, intent, known, by, now, tenant_id)
+
+
+async def put_schedule(
+    connection: Connection,
+    intent: Intent,
+    *,
+    version: int | None = None,
+    by: str,
+    now: datetime | None = None,
+    tenant_id: int = DEFAULT_TENANT,
+) -> Put:
+    """Make the schedule what is intended; with `version`, only if that is the one in force."""
+    async with connection.transaction():
+        known = await _find(connection, intent.name, tenant_id)
+        if known is not None:
+            await lock_schedules(connection, [known.id])
+            known = await _find(connection, intent.name, tenant_id)
+            assert known is not None
+        in_force = 0 if known is None or known.gone else known.version
+        if version is not None and version != in_force:
+            raise ConflictError(
+                f"schedule `{intent.name}` is at version {in_force}, not {version}"
+                if in_force
+                else f"there is no schedule `{intent.name}` of version {version}",
+                hint=f"`mainspring schedule show {intent.name}` shows it as it is now",
+            )
+        if known is not None and known.in_code and not known.gone and not intent.in_code:
+            raise _written_in_code(intent.name)
+        return await _put(connection, intent, known, by, now, tenant_id)
+
+
+async def pause_schedule(
+    connection: Connection,
+    name: str,
+    *,
+    by: str,
+    note: str | None = None,
+    now: datetime | None = None,
+    tenant_id: int = DEFAULT_TENANT,
+) -> Changed:
+    """Nothing is fired from now on, until it is resumed. A second pause only changes the note."""
+    async with connection.transaction():
+        change = await _Change.begin(connection, name, now, tenant_id)
+        schedule_id, at = change.standing.schedule_id, change.standing.now
+        if change.standing.paused:
+            await fetch(connection, statement("note_pause"), schedule_id, by, note)
+        else:
+            await fetch(
+                connection, statement("rest_schedule"), schedule_id, True, by, note, False, at
+            )
+        return Changed(None, frozenset(change.lanes))
+
+
+async def resume_schedule(
+    connection: Connection,
+    name: str,
+    *,
+    now: datetime | None = None,
+    tenant_id: int = DEFAULT_TENANT,
+) -> Changed:
+    """From its first fire after now on; what was due during the pause is skipped."""
+    async with connection.transaction():
+        change = await _Change.begin(connection, name, now, tenant_id)
+        standing = change.standing
+        if not standing.paused:
+            return Changed(standing.next_fire_at, frozenset(change.lanes))
+        next_fire_at = await change.account_for_pause()
+        await fetch(connection, statement("resume_schedule"), standing.schedule_id)
+        return Changed(next_fire_at, frozenset(change.lanes))
+
+
+async def remove_schedule(
+    connection: Connection,
+    name: str,
+    *,
+    from_code: bool = False,
+    now: datetime | None = None,
+    tenant_id: int = DEFAULT_TENANT,
+) -> Changed:
+    """It is no more; what it has fired, and its ledger, stay."""
+    async with connection.transaction():
+        known = await _find(connection, name, tenant_id)
+        if known is not None and known.in_code and not known.gone and not from_code:
+            raise _written_in_code(name)
+        change = await _Change.begin(connection, name, now, tenant_id)
+        if change.standing.paused:
+            await change.account_for_pause()
+        await fetch(
+            connection,
+            statement("rest_schedule"),
+            change.standing.schedule_id,
+            False,
+            None,
+            None,
+            True,
+            change.standing.now,
+        )
+        return Changed(None, frozenset(change.lanes))
+
+
+async def read_calendars(
+    connection: Connection, *, tenant_id: int = DEFAULT_TENANT
+) -> dict[str, CalendarSpec]:
+    rows = await fetch(connection, statement("read_calendars"), tenant_id)
+    return {row["name"]: _decode_calendar(row["spec"]) for row in rows}
+
+
+async def put_calendar(
+    connection: Connection, name: str, spec: CalendarSpec, *, tenant_id: int = DEFAULT_TENANT
+) -> None:
+    Calendar(spec)
+    await fetch(connection, statement("put_calendar"), tenant_id, name, _encode(spec))
+
+
+async def remove_calendar(
+    connection: Connection, name: str, *, tenant_id: int = DEFAULT_TENANT
+) -> None:
+    """ConflictError while a schedule names it."""
+    async with connection.transaction():
+        for schedule in await list_schedules(connection, tenant_id=tenant_id):
+            if name in schedule.spec.exclude:
+                raise ConflictError(
+                    f"schedule `{schedule.name}` excludes the days of calendar `{name}`",
+                    hint="change the schedule first",
+                )
+        if not await fetch(connection, statement("remove_calendar"), tenant_id, name):
+            raise NotFoundError(
+                f"there is no calendar `{name}`",
+                hint="`mainspring calendar list` shows what there is",
+            )
+
+
+class _Change:
+    """A schedule that is locked and settled: what was due until now has become what it had to."""
+
+    def __init__(
+        self, connection: Connection, standing: StandingSchedule, settler: Settler, tenant_id: int
+    ) -> None:
+        self._connection = connection
+        self._settler = settler
+        self._tenant_id = tenant_id
+        self.standing = standing
+        self.lanes: set[int] = set()
+
+    @classmethod
+    async def begin(
+        cls, connection: Connection, name: str, now: datetime | None, tenant_id: int
+    ) -> _Change:
+        known = await _find(connection, name, tenant_id)
+        if known is None or known.gone:
+            raise no_schedule(name)
+        return await cls.of(connection, known.id, now, tenant_id)
+
+    @classmethod
+    async def of(
+        cls, connection: Connection, schedule_id: int, now: datetime | None, tenant_id: int
+    ) -> _Change:
+        await lock_schedules(connection, [schedule_id])
+        settler, lanes = Settler(), set[int]()
+        while True:
+            [standing] = await standing_schedules(connection, now, [schedule_id])
+            if standing.next_fire_at is None or standing.next_fire_at > standing.now:
+                break
+            lanes |= (await settler.settle(connection, [standing], now)).lanes
+        change = cls(connection, standing, settler, tenant_id)
+        change.lanes = lanes
+        return change
+
+    async def account_for_pause(self) -> datetime | None:
+        """One range for what the pause has swallowed; the first fire after it."""
+        standing = self.standing
+        spec, timetable = await self._settler.timetable(
+            self._connection, standing, tenant_id=self._tenant_id
+        )
+        following = timetable.next_fire(standing.now)
+        next_fire_at = None if following is None else following.at
+        if spec.limit is not None and standing.fired >= spec.limit:
+            return None
+        first = timetable.next_fire(standing.cursor_at)
+        rows = []
+        last = timetable.last_fire(standing.now)
+        if first is not None and last is not None and first.at <= last.at:
+            rows = [
+                LedgerRow(
+                    await self._settler.take_id(self._connection),
+                    first.at,
+                    last.at,
+                    next_fire_at,
+                    timetable.count_between(standing.cursor_at, last.at),
+                    Outcome.SKIPPED,
+                    Reason.PAUSE,
+                    None,
+                )
+            ]
+        move = Move(
+            standing.schedule_id,
+            standing.turn,
+            standing.version,
+            next_fire_at,
+            standing.now,
+            0,
+            0,
+            None,
+            None,
+            rows=rows,
+        )
+        moved = await move_schedules(
+            self._connection, [move], standing.now, tenant_id=self._tenant_id
+        )
+        assert moved.schedules, "a schedule moved under our lock"
+        return next_fire_at
+
+
+async def _put(
+    connection: Connection,
+    intent: Intent,
+    known: _Known | None,
+    by: str,
+    now: datetime | None,
+    tenant_id: int,
+) -> Put:
+    calendars = await read_calendars(connection, tenant_id=tenant_id)
+    check_spec(intent.spec, calendars)
+    dag = await _dag(connection, intent, tenant_id)
+    parameters = _checked_parameters(dag, intent)
+    lanes: set[int] = set()
+    if known is not None and not known.gone:
+        change = await _Change.of(connection, known.id, now, tenant_id)
+        if change.standing.paused:
+            await change.account_for_pause()
+        lanes, at = change.lanes, change.standing.now
+    else:
+        at = now or await read_clock(connection)
+    timetable = Timetable(
+        intent.spec, intent.name, {name: Calendar(calendars[name]) for name in intent.spec.exclude}
+    )
+    first = timetable.next_fire(at)
+    next_fire_at = None if first is None else first.at
+    encoded, tracked = _encode(intent.spec), is_tracked(intent.spec)
+    if known is None:
+        rows = await fetch(
+            connection,
+            statement("create_schedule"),
+            *(tenant_id, intent.name, dag.id, encoded, parameters, intent.in_code, intent.note),
+            *(by, shard_of(intent.name), tracked, next_fire_at, at),
+        )
+        if not rows:
+            raise ConflictError(
+                f"somebody else has just made a schedule `{intent.name}`",
+                hint="look, and try again",
+            )
+        return Put(rows[0]["id"], 1, next_fire_at)
+    rows = await fetch(
+        connection,
+        statement("put_schedule"),
+        *(known.id, dag.id, encoded, parameters, intent.in_code, intent.note, by, tracked),
+        *(next_fire_at, at),
+    )
+    return Put(known.id, rows[0]["version"], next_fire_at, frozenset(lanes))
+
+
+async def _find(connection: Connection, name: str, tenant_id: int) -> _Known | None:
+    rows: Sequence[asyncpg.Record] = await fetch(
+        connection, statement("find_schedule"), tenant_id, name
+    )
+    return _Known(*rows[0].values()) if rows else None
+
+
+async def _dag(connection: Connection, intent: Intent, tenant_id: int) -> DagRow:
+    dag = await read_dag(connection, intent.dag, tenant_id=tenant_id)
+    if dag.gone_at is not None:
+        raise InputError(
+            f"dag `{intent.dag}` is gone: no file defines it any more",
+            hint="`mainspring dag list` shows what there is",
+        )
+    return dag
+
+
+def _checked_parameters(dag: DagRow, intent: Intent) -> bytes | None:
+    """As they were given: defaults are those of the dag when it fires."""
+    ParameterCheck(dag.spec).encode(intent.parameters)
+    return _encode(dict(intent.parameters)) if intent.parameters else None
+
+
+def no_schedule(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"there is no schedule `{name}`", hint="`mainspring schedule list` shows what there is"
+    )
+
+
+def _written_in_code(name: str) -> ConflictError:
+    return ConflictError(
+        f"schedule `{name}` is written in the file of its dag",
+        hint="change it there; `mainspring schedule pause` stops it meanwhile",
+    )

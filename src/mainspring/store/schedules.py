@@ -1,0 +1,212 @@
+"""Schedules in the store. Thin calls of `schedules.sql`.
+
+`Move` is how one schedule moves: built by `settling.py` from a schedule as it stood, and carried
+out, for many at once, only where it still stands so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from mainspring.schedule.firing import Outcome, Reason
+from mainspring.store.connection import Connection, fetch
+from mainspring.store.runs import DEFAULT_TENANT
+from mainspring.store.statements import statement
+
+
+class StandingSchedule(msgspec.Struct, frozen=True):
+    """A schedule as it stood when it was read."""
+
+    schedule_id: int
+    turn: int
+    tracked: bool
+    next_fire_at: datetime | None
+    cursor_at: datetime
+    fired: int
+    failures: int
+    range_id: int | None
+    range_reason: str | None
+    tenant_id: int
+    name: str
+    version: int
+    spec: bytes
+    parameters: bytes | None
+    paused: bool
+    gone: bool
+    version_id: int
+    snapshot_id: int
+    tasks: int
+    dag_paused: bool
+    dag_gone: bool
+    now: datetime
+    """The database's time of the reading."""
+    runs: list[int] | None
+    """Runs that it follows, if it does; `open_runs` are those that have not closed."""
+    open_runs: list[int] | None
+    buffered_ids: list[int] | None
+    buffered_fires: list[datetime] | None
+
+
+class MadeRun(msgspec.Struct, frozen=True):
+    id: int
+    version_id: int
+    snapshot_id: int
+    parameters: bytes | None
+    due_at: datetime
+    fire_at: datetime
+    interval_start: datetime
+
+
+class LedgerRow(msgspec.Struct, frozen=True):
+    id: int
+    fire_at: datetime
+    until_at: datetime
+    next_at: datetime | None
+    count: int
+    outcome: Outcome
+    reason: Reason | None
+    run_id: int | None
+
+
+class LedgerChange(msgspec.Struct, frozen=True):
+    """A row of the ledger that goes on: a range that grows, or a fire that leaves the buffer."""
+
+    id: int
+    until_at: datetime | None = None
+    next_at: datetime | None = None
+    count: int = 0
+    outcome: Outcome | None = None
+    reason: Reason | None = None
+    run_id: int | None = None
+
+
+class Move(msgspec.Struct):
+    """How a schedule moves, if it stands as it was read."""
+
+    schedule_id: int
+    turn: int
+    version: int
+    next_fire_at: datetime | None
+    cursor_at: datetime
+    fired: int
+    failures: int
+    range_id: int | None
+    range_reason: str | None
+    pause_note: str | None = None
+    rows: list[LedgerRow] = []
+    changes: list[LedgerChange] = []
+    runs: list[MadeRun] = []
+    over: list[int] = []
+    """Followed runs that have closed."""
+
+
+class Moved(msgspec.Struct, frozen=True):
+    schedules: set[int]
+    lanes: set[int]
+
+
+async def due_schedules(
+    connection: Connection,
+    now: datetime | None,
+    shards: Sequence[int],
+    look_from: datetime,
+    limit: int,
+) -> list[StandingSchedule]:
+    rows = await fetch(connection, statement("due_schedules"), now, shards, look_from, limit)
+    return [_standing(row) for row in rows]
+
+
+async def standing_schedules(
+    connection: Connection, now: datetime | None, ids: Sequence[int]
+) -> list[StandingSchedule]:
+    rows = await fetch(connection, statement("standing_schedules"), now, ids)
+    return [_standing(row) for row in rows]
+
+
+async def lock_schedules(connection: Connection, ids: Sequence[int]) -> None:
+    """Until the transaction ends nobody else moves them."""
+    await fetch(connection, statement("lock_schedules"), ids)
+
+
+async def next_due(
+    connection: Connection, now: datetime | None
+) -> tuple[datetime, datetime | None]:
+    """The database's time, and when the next schedule is due."""
+    row = (await fetch(connection, statement("next_due"), now))[0]
+    return row["now"], row["next_fire_at"]
+
+
+async def followed_schedules(connection: Connection, above: int, limit: int) -> list[int]:
+    rows = await fetch(connection, statement("followed_schedules"), above, limit)
+    return [row["schedule_id"] for row in rows]
+
+
+async def verdicts(connection: Connection, run_ids: Sequence[int]) -> list[tuple[int, bool]]:
+    """Of those that have closed, in the order of their ends: the run, and whether it failed."""
+    rows = await fetch(connection, statement("verdicts"), run_ids)
+    return [(row["id"], row["failed"]) for row in rows]
+
+
+async def move_schedules(
+    connection: Connection,
+    moves: Sequence[Move],
+    now: datetime | None,
+    *,
+    tenant_id: int = DEFAULT_TENANT,
+) -> Moved:
+    """Carry out the moves of those schedules that have not moved since they were read."""
+    runs = [(move.schedule_id, run) for move in moves for run in move.runs]
+    rows = [(move, row) for move in moves for row in move.rows]
+    changes = [(move.schedule_id, change) for move in moves for change in move.changes]
+    over = [(move.schedule_id, run_id) for move in moves for run_id in move.over]
+    answer = await fetch(
+        connection,
+        statement("move_schedules"),
+        [run.id for _, run in runs],
+        [run.version_id for _, run in runs],
+        [run.snapshot_id for _, run in runs],
+        tenant_id,
+        [schedule_id for schedule_id, _ in runs],
+        [run.parameters for _, run in runs],
+        [run.due_at for _, run in runs],
+        [run.fire_at for _, run in runs],
+        [run.interval_start for _, run in runs],
+        now,
+        *_columns(
+            moves,
+            ("schedule_id", "turn", "next_fire_at", "cursor_at", "fired", "failures"),
+            ("range_id", "range_reason", "pause_note"),
+        ),
+        [row.id for _, row in rows],
+        [move.schedule_id for move, _ in rows],
+        [move.version for move, _ in rows],
+        *_columns(
+            [row for _, row in rows],
+            ("fire_at", "until_at", "next_at", "count", "outcome", "reason", "run_id"),
+        ),
+        [change.id for _, change in changes],
+        [schedule_id for schedule_id, _ in changes],
+        *_columns(
+            [change for _, change in changes],
+            ("until_at", "next_at", "count", "outcome", "reason", "run_id"),
+        ),
+        [schedule_id for schedule_id, _ in over],
+        [run_id for _, run_id in over],
+    )
+    return Moved(
+        {row["id"] for row in answer if row["kind"] == "schedule"},
+        {row["id"] for row in answer if row["kind"] == "lane"},
+    )
+
+
+def _columns(items: Sequence[Any], *names: Iterable[str]) -> list[list[Any]]:
+    return [[getattr(item, name) for item in items] for group in names for name in group]
+
+
+def _standing(row: asyncpg.Record) -> StandingSchedule:
+    return StandingSchedule(*row.values())

@@ -1,0 +1,347 @@
+"""A schedule as it stands becomes its next move: decided here, carried out by `move_schedules`.
+
+Everything that makes a schedule move goes through here: the engine's tick, the end of a run that
+it follows, and a change by hand, which settles the spec of before. What is needed to decide is
+read without locks; if the schedule moves meanwhile, the move finds nothing to do and is decided
+anew by whoever looks next.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from mainspring import faults
+from mainspring.domain.errors import InputError
+from mainspring.domain.parameters import ParameterCheck
+from mainspring.domain.specs import DagSpec
+from mainspring.schedule.calendars import Calendar, CalendarSpec
+from mainspring.schedule.firing import (
+    Entry,
+    Outcome,
+    Reason,
+    Standing,
+    decide_buffer,
+    decide_fires,
+)
+from mainspring.schedule.specs import ScheduleSpec
+from mainspring.schedule.timetable import Timetable
+from mainspring.store.connection import Connection, fetch
+from mainspring.store.ids import Ids
+from mainspring.store.runs import DEFAULT_TENANT
+from mainspring.store.schedules import (
+    LedgerChange,
+    LedgerRow,
+    MadeRun,
+    Move,
+    Moved,
+    StandingSchedule,
+    move_schedules,
+    verdicts,
+)
+from mainspring.store.statements import statement
+
+FIRES_PER_MOVE = 100
+"""So that one schedule with much to catch up does not keep others waiting."""
+
+_SPECS_KEPT = 50_000
+
+_decode_spec = msgspec.json.Decoder(ScheduleSpec).decode
+_decode_dag = msgspec.json.Decoder(DagSpec).decode
+_decode_calendar = msgspec.json.Decoder(CalendarSpec).decode
+
+
+class Settler:
+    """Settles schedules, and remembers what it has read for that. One for each connection."""
+
+    def __init__(self) -> None:
+        self._ids = Ids()
+        self._timetables: dict[tuple[bytes, str | None], tuple[ScheduleSpec, Timetable]] = {}
+        self._checks: dict[int, ParameterCheck] = {}
+        self._calendars: Mapping[str, Calendar] = {}
+        self._calendar_specs: dict[str, bytes] = {}
+
+    async def settle(
+        self,
+        connection: Connection,
+        standing: Sequence[StandingSchedule],
+        now: datetime | None,
+        *,
+        tenant_id: int = DEFAULT_TENANT,
+    ) -> Moved:
+        """Fire what is due of each, and take in what its runs have come to."""
+        await self._prepare(connection, standing, tenant_id)
+        ended = await self._ended(connection, standing)
+        moves = []
+        for schedule in standing:
+            move = await self._move(connection, schedule, ended.get(schedule.schedule_id, ()))
+            if move is not None:
+                moves.append(move)
+        if not moves:
+            return Moved(set(), set())
+        faults.point("moves of schedules are decided and not made")
+        return await move_schedules(connection, moves, now, tenant_id=tenant_id)
+
+    async def timetable(
+        self, connection: Connection, schedule: StandingSchedule, *, tenant_id: int = DEFAULT_TENANT
+    ) -> tuple[ScheduleSpec, Timetable]:
+        await self._prepare(connection, [schedule], tenant_id)
+        return self._timetable(schedule)
+
+    async def take_id(self, connection: Connection) -> int:
+        """For a row of the ledger that has no run."""
+        return await self._ids.take(connection, 1)
+
+    # --- what is to be known beforehand --------------------------------------------------------
+
+    async def _prepare(
+        self, connection: Connection, standing: Sequence[StandingSchedule], tenant_id: int
+    ) -> None:
+        versions = {each.version_id for each in standing} - self._checks.keys()
+        if versions:
+            rows = await fetch(connection, statement("read_versions"), sorted(versions))
+            self._checks |= {row["id"]: ParameterCheck(_decode_dag(row["spec"])) for row in rows}
+        if any(b'"exclude"' in each.spec for each in standing):
+            await self._read_calendars(connection, tenant_id)
+        if len(self._timetables) > _SPECS_KEPT:
+            self._timetables.clear()
+
+    async def _read_calendars(self, connection: Connection, tenant_id: int) -> None:
+        """Calendars change without their schedules: what was made of old ones is let go."""
+        rows = await fetch(connection, statement("read_calendars"), tenant_id)
+        specs = {row["name"]: bytes(row["spec"]) for row in rows}
+        if specs != self._calendar_specs:
+            self._calendar_specs = specs
+            self._calendars = {
+                name: Calendar(_decode_calendar(spec)) for name, spec in specs.items()
+            }
+            self._timetables.clear()
+
+    async def _ended(
+        self, connection: Connection, standing: Sequence[StandingSchedule]
+    ) -> dict[int, list[tuple[int, bool]]]:
+        """Followed runs that have closed, by schedule: the run, and whether it failed."""
+        closed = {
+            run_id: each.schedule_id
+            for each in standing
+            if each.runs is not None and each.open_runs is not None
+            for run_id in set(each.runs) - set(each.open_runs)
+        }
+        if not closed:
+            return {}
+        ended: dict[int, list[tuple[int, bool]]] = {}
+        told = await verdicts(connection, sorted(closed))
+        # One that retention has taken tells nothing any more.
+        lost = [(run_id, False) for run_id in closed.keys() - {run_id for run_id, _ in told}]
+        for run_id, failed in [*lost, *told]:
+            ended.setdefault(closed[run_id], []).append((run_id, failed))
+        return ended
+
+    def _timetable(self, schedule: StandingSchedule) -> tuple[ScheduleSpec, Timetable]:
+        # Only these depend on the name: others share what is made of their spec.
+        named = b"H" in schedule.spec or b"jitter" in schedule.spec
+        key = (schedule.spec, schedule.name if named else None)
+        known = self._timetables.get(key)
+        if known is None:
+            spec = _decode_spec(schedule.spec)
+            calendars = {
+                name: self._calendars[name] for name in spec.exclude if name in self._calendars
+            }
+            known = spec, Timetable(spec, schedule.name, calendars)
+            self._timetables[key] = known
+        return known
+
+    # --- the move ------------------------------------------------------------------------------
+
+    async def _move(
+        self,
+        connection: Connection,
+        schedule: StandingSchedule,
+        ended: Sequence[tuple[int, bool]],
+    ) -> Move | None:
+        spec, timetable = self._timetable(schedule)
+        move = Move(
+            schedule.schedule_id,
+            schedule.turn,
+            schedule.version,
+            schedule.next_fire_at,
+            schedule.cursor_at,
+            0,
+            schedule.failures,
+            schedule.range_id,
+            schedule.range_reason,
+            rows=[],
+            changes=[],
+            runs=[],
+            over=[run_id for run_id, _ in ended],
+        )
+        paused = self._count_failures(spec, schedule, move, ended)
+        parameters, hindrance = self._parameters(schedule)
+        maker = _Maker(connection, self._ids, schedule, timetable, parameters, move)
+        standing = Standing(
+            schedule.next_fire_at or schedule.now,
+            schedule.fired,
+            len(schedule.open_runs or ()),
+            schedule.buffered_ids or (),
+            Reason.PAUSE if paused or schedule.paused or schedule.dag_paused else hindrance,
+        )
+        standing = await self._start_buffered(spec, schedule, standing, maker)
+        due = schedule.next_fire_at is not None and schedule.next_fire_at <= schedule.now
+        if due:
+            await self._fire(spec, timetable, schedule, standing, maker)
+        if paused:
+            move.next_fire_at = None
+        return move if due or ended or move.changes else None
+
+    def _count_failures(
+        self,
+        spec: ScheduleSpec,
+        schedule: StandingSchedule,
+        move: Move,
+        ended: Sequence[tuple[int, bool]],
+    ) -> bool:
+        """Whether it has failed so often, one after the other, that it pauses."""
+        for _, failed in ended:
+            move.failures = move.failures + 1 if failed else 0
+        most = spec.pause_after_failures
+        if most is None or move.failures < most or not ended or schedule.paused:
+            return False
+        times = "once" if most == 1 else f"{most} times, one after the other"
+        move.pause_note = f"its runs failed {times}"
+        move.failures = 0
+        return True
+
+    def _parameters(self, schedule: StandingSchedule) -> tuple[bytes | None, Reason | None]:
+        if schedule.dag_gone:
+            return None, Reason.REFUSED
+        try:
+            encoded = _encoded(self._checks[schedule.version_id], schedule.parameters)
+        except InputError:
+            return None, Reason.REFUSED
+        return None if encoded == b"{}" else encoded, None
+
+    async def _start_buffered(
+        self,
+        spec: ScheduleSpec,
+        schedule: StandingSchedule,
+        standing: Standing,
+        maker: _Maker,
+    ) -> Standing:
+        starting = decide_buffer(spec, standing)
+        fires = schedule.buffered_fires or ()
+        for entry_id, fire_at in list(zip(standing.buffered, fires, strict=True))[:starting]:
+            run_id = await maker.make(fire_at)
+            maker.move.changes.append(LedgerChange(entry_id, outcome=Outcome.FIRED, run_id=run_id))
+        return msgspec.structs.replace(
+            standing,
+            open_runs=standing.open_runs + starting,
+            buffered=standing.buffered[starting:],
+        )
+
+    async def _fire(
+        self,
+        spec: ScheduleSpec,
+        timetable: Timetable,
+        schedule: StandingSchedule,
+        standing: Standing,
+        maker: _Maker,
+    ) -> None:
+        move = maker.move
+        decision = decide_fires(spec, timetable, standing, schedule.now, limit=FIRES_PER_MOVE)
+        move.next_fire_at, move.cursor_at = decision.next_fire_at, decision.cursor_at
+        move.fired = decision.fired
+        for entry_id in decision.dropped:
+            move.changes.append(
+                LedgerChange(entry_id, outcome=Outcome.SKIPPED, reason=Reason.OVERLAP)
+            )
+        for entry in decision.entries:
+            await maker.enter(entry)
+
+
+class _Maker:
+    """Makes the runs and the rows of the ledger of one move."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        ids: Ids,
+        schedule: StandingSchedule,
+        timetable: Timetable,
+        parameters: bytes | None,
+        move: Move,
+    ) -> None:
+        self._connection = connection
+        self._ids = ids
+        self._schedule = schedule
+        self._timetable = timetable
+        self._parameters = parameters
+        self.move = move
+
+    async def enter(self, entry: Entry) -> None:
+        move = self.move
+        if entry.reason is not None and entry.reason == move.range_reason:
+            assert move.range_id is not None
+            last = move.rows[-1] if move.rows else None
+            if last is not None and last.id == move.range_id:
+                move.rows[-1] = msgspec.structs.replace(
+                    last,
+                    until_at=entry.until_at,
+                    next_at=entry.next_at,
+                    count=last.count + entry.count,
+                )
+                return
+            move.changes.append(
+                LedgerChange(move.range_id, entry.until_at, entry.next_at, entry.count)
+            )
+            return
+        run_id = None
+        if entry.outcome is Outcome.FIRED:
+            run_id = await self.make(entry.fire_at)
+        id = run_id or await self._ids.take(self._connection, 1)
+        move.rows.append(
+            LedgerRow(
+                id,
+                entry.fire_at,
+                entry.until_at,
+                entry.next_at,
+                entry.count,
+                entry.outcome,
+                entry.reason,
+                run_id,
+            )
+        )
+        is_range = entry.outcome is Outcome.SKIPPED
+        move.range_id = id if is_range else None
+        move.range_reason = entry.reason if is_range else None
+
+    async def make(self, fire_at: datetime) -> int:
+        """A run for a fire. One that is late starts now: its time limit counts from there."""
+        schedule = self._schedule
+        id = await self._ids.take(self._connection, schedule.tasks)
+        start_at = self._timetable.start_at(fire_at)
+        if schedule.now - start_at > _LATE:
+            start_at = schedule.now
+        interval_start, _ = self._timetable.data_interval(fire_at)
+        self.move.runs.append(
+            MadeRun(
+                id,
+                schedule.version_id,
+                schedule.snapshot_id,
+                self._parameters,
+                start_at,
+                fire_at,
+                interval_start,
+            )
+        )
+        return id
+
+
+_LATE = timedelta(seconds=60)
+
+
+@functools.lru_cache(_SPECS_KEPT)
+def _encoded(check: ParameterCheck, given: bytes | None) -> bytes:
+    return check.encode({} if given is None else msgspec.json.decode(given))

@@ -1,0 +1,315 @@
+-- Schedules are read without locks, decided upon in Python, and moved by one statement that acts
+-- only on those which stand as they were read (docs/decisions/0020-a-schedule-moves-by-turns.md).
+
+-- part: standing
+-- How the schedules of `chosen` stand, and what their runs would be made of. Runs are looked up one
+-- by one, and only where the spec asks for it.
+select s.schedule_id, s.turn, s.tracked, s.next_fire_at, s.cursor_at, s.fired, s.failures, s.range_id,
+  s.range_reason::text as range_reason, h.tenant_id, h.name, h.version, h.spec, h.parameters,
+  h.paused_at is not null as paused, h.gone_at is not null as gone,
+  d.version_id, d.snapshot_id, v.tasks, d.paused_at is not null as dag_paused,
+  d.gone_at is not null as dag_gone, (select now from clock) as now,
+  case when s.tracked then array(
+    select o.run_id from mainspring.schedule_run o where o.schedule_id = s.schedule_id
+    order by o.run_id) end as runs,
+  case when s.tracked then array(
+    select o.run_id from mainspring.schedule_run o
+    cross join lateral (
+      select 1 from mainspring.run r
+      left join mainspring.task t on r.open_tasks is null and t.id = r.id
+      where r.id = o.run_id and case when r.open_tasks is null then t.finished_at is null
+        else r.open_tasks > 0 end
+      limit 1) open
+    where o.schedule_id = s.schedule_id
+    order by o.run_id) end as open_runs,
+  case when s.tracked then array(
+    select f.id from mainspring.fire f
+    where f.schedule_id = s.schedule_id and f.outcome = 'buffered'
+    order by f.fire_at) end as buffered_ids,
+  case when s.tracked then array(
+    select f.fire_at from mainspring.fire f
+    where f.schedule_id = s.schedule_id and f.outcome = 'buffered'
+    order by f.fire_at) end as buffered_fires
+from chosen s
+join mainspring.schedule h on h.id = s.schedule_id
+join mainspring.dag d on d.id = h.dag_id
+join mainspring.version v on v.id = d.version_id
+
+-- name: due_schedules
+-- Those of our shards that are due, and those of anybody that are overdue by more than a second: an
+-- engine that died or hangs is stood in for. Dead rows before `$3` are not waded through.
+-- $1 now  $2 shards  $3 look from here  $4 limit
+with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+chosen as materialized (
+  select s.* from mainspring.schedule_state s
+  where s.next_fire_at >= $3 and s.next_fire_at <= (select now from clock)
+    and (s.shard = any($2::smallint[])
+      or s.next_fire_at < (select now from clock) - interval '1 second')
+  order by s.next_fire_at
+  limit $4)
+-- with part: standing
+order by s.next_fire_at, s.schedule_id;
+
+-- name: next_due
+-- When the next one is due, of whatever shard.  $1 now
+with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now)
+select clock.now, (
+  select s.next_fire_at from mainspring.schedule_state s where s.next_fire_at > clock.now
+  order by s.next_fire_at limit 1) as next_fire_at
+from clock;
+
+-- name: standing_schedules
+-- How some of them stand now.  $1 now  $2 schedule ids
+with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+chosen as materialized (
+  select s.* from mainspring.schedule_state s where s.schedule_id = any($2::int[]))
+-- with part: standing
+order by s.schedule_id;
+
+-- name: lock_schedules
+-- Before a change by hand. Moves pass by what is locked, and come again.  $1 schedule ids
+select schedule_id from mainspring.schedule_state where schedule_id = any($1::int[])
+order by schedule_id for update;
+
+-- name: followed_schedules
+-- Tracked ones of which a run has closed, or a fire waits in the buffer.  $1 above this id  $2 limit
+select distinct c.schedule_id
+from (
+  select o.schedule_id from (
+    select * from mainspring.schedule_run o where o.schedule_id > $1
+    order by o.schedule_id limit $2) o
+  left join mainspring.run r on r.id = o.run_id
+  left join mainspring.task t on r.open_tasks is null and t.id = r.id
+  where r.id is null or coalesce(r.finished_at, t.finished_at) is not null
+  union all
+  (select f.schedule_id from mainspring.fire f
+   where f.outcome = 'buffered' and f.schedule_id > $1 order by f.schedule_id limit $2)) c
+order by 1;
+
+-- name: verdicts
+-- Whether runs that have closed had failed, in the order of their ends.  $1 run ids
+select v.id, v.state = 'failed' as failed
+from unnest($1::bigint[]) as u (id)
+-- `offset 0` keeps the view a lookup by id.
+cross join lateral (select * from mainspring.run_view v where v.id = u.id offset 0) v
+where v.finished_at is not null
+order by v.finished_at, v.id;
+
+-- name: move_schedules
+-- The one way in which a schedule moves: its cursor, its ledger, and the runs that it makes, or
+-- nothing of that. A schedule that moved since it was read is passed by, so is one that is locked:
+-- nobody waits here for anybody. The answer names those that moved, and the lanes to wake.
+-- $1 run ids  $2 versions  $3 snapshots  $4 tenant  $5 their schedules  $6 parameters  $7 due times
+-- $8 fires  $9 starts of their data intervals  $10 now
+-- $11 schedules  $12 turns as read  $13 next fires  $14 cursors  $15 how many fired  $16 failures
+-- $17 ranges  $18 reasons of those ranges  $19 to be paused, with this note
+-- Ledger: $20 ids  $21 schedules  $22 versions  $23 fires  $24 ends of ranges  $25 next  $26 counts
+-- $27 outcomes  $28 reasons  $29 runs
+-- Rows of it that change: $30 ids  $31 schedules  $32 ends of ranges  $33 next  $34 counts to add
+-- $35 outcomes  $36 reasons  $37 runs
+-- Tracked runs that are over: $38 schedules  $39 runs
+with clock as materialized (select coalesce($10::timestamptz, clock_timestamp()) as now),
+won as materialized (
+  select s.schedule_id, s.tracked
+  from unnest($11::int[], $12::bigint[]) as u (id, turn)
+  join mainspring.schedule_state s on s.schedule_id = u.id and s.turn = u.turn
+  order by s.schedule_id
+  for update of s skip locked),
+moved as (
+  update mainspring.schedule_state s
+  set turn = s.turn + 1, next_fire_at = u.next_fire_at, cursor_at = u.cursor_at,
+    fired = s.fired + u.fired, failures = u.failures, range_id = u.range_id,
+    range_reason = u.range_reason::mainspring.skip_reason
+  from unnest($11::int[], $13::timestamptz[], $14::timestamptz[], $15::int[], $16::int[], $17::bigint[],
+    $18::text[]) as u (id, next_fire_at, cursor_at, fired, failures, range_id, range_reason)
+  where s.schedule_id = u.id and u.id in (select schedule_id from won)),
+paused as (
+  update mainspring.schedule h
+  set paused_at = clock.now, paused_by = 'mainspring', pause_note = u.note
+  from clock, unnest($11::int[], $19::text[]) as u (id, note)
+  where h.id = u.id and u.note is not null and u.id in (select schedule_id from won)),
+wanted as materialized (
+  select u.id, u.version_id, u.snapshot_id, 'schedule'::text as trigger, u.parameters, u.due_at,
+    null::text as created_by, null::bigint as rerun_of, clock.now, u.schedule_id, u.fire_at,
+    u.interval_start
+  from clock, unnest($1::bigint[], $2::int[], $3::int[], $5::int[], $6::bytea[], $7::timestamptz[],
+    $8::timestamptz[], $9::timestamptz[])
+    as u (id, version_id, snapshot_id, schedule_id, parameters, due_at, fire_at, interval_start)
+  where u.schedule_id in (select schedule_id from won)),
+-- with part: make_runs
+,
+told as (
+  insert into mainspring.fire (id, fire_at, until_at, next_at, decided_at, run_id, schedule_id, version,
+    count, outcome, reason)
+  select u.id, u.fire_at, u.until_at, u.next_at, clock.now, u.run_id, u.schedule_id, u.version, u.count,
+    u.outcome::mainspring.fire_outcome, u.reason::mainspring.skip_reason
+  from clock, unnest($20::bigint[], $21::int[], $22::int[], $23::timestamptz[], $24::timestamptz[],
+    $25::timestamptz[], $26::int[], $27::text[], $28::text[], $29::bigint[])
+    as u (id, schedule_id, version, fire_at, until_at, next_at, count, outcome, reason, run_id)
+  where u.schedule_id in (select schedule_id from won)),
+retold as (
+  update mainspring.fire f
+  set until_at = coalesce(u.until_at, f.until_at), decided_at = clock.now,
+    next_at = case when u.until_at is null then f.next_at else u.next_at end,
+    count = f.count + u.count, outcome = coalesce(u.outcome::mainspring.fire_outcome, f.outcome),
+    reason = coalesce(u.reason::mainspring.skip_reason, f.reason), run_id = coalesce(u.run_id, f.run_id)
+  from clock, unnest($30::bigint[], $31::int[], $32::timestamptz[], $33::timestamptz[], $34::int[], $35::text[],
+    $36::text[], $37::bigint[]) as u (id, schedule_id, until_at, next_at, count, outcome, reason, run_id)
+  where f.id = u.id and u.schedule_id in (select schedule_id from won)),
+followed as (
+  insert into mainspring.schedule_run (schedule_id, run_id)
+  select w.schedule_id, w.id from wanted w
+  where w.schedule_id in (select schedule_id from won where tracked)),
+over as (
+  delete from mainspring.schedule_run o
+  using unnest($38::int[], $39::bigint[]) as u (schedule_id, run_id)
+  where o.schedule_id = u.schedule_id and o.run_id = u.run_id
+    and u.schedule_id in (select schedule_id from won))
+select 'schedule' as kind, schedule_id as id from won
+union all
+select distinct 'lane', lane from queued;
+
+-- name: create_schedule
+-- Nothing if the name is taken, but by one that is gone.
+-- $1 tenant  $2 name  $3 dag  $4 spec  $5 parameters  $6 in code  $7 note  $8 by whom  $9 shard
+-- $10 tracked  $11 next fire  $12 now
+with made as (
+  insert into mainspring.schedule (tenant_id, name, dag_id, version, spec, parameters, in_code, note,
+    created_at, changed_at)
+  values ($1, $2, $3, 1, $4, $5, $6, $7, $12::timestamptz, $12)
+  on conflict (tenant_id, name) do nothing
+  returning id, version),
+kept as (
+  insert into mainspring.schedule_version (schedule_id, number, spec, parameters, changed_by, in_force_from)
+  select id, 1, $4, $5, $8, $12 from made),
+state as (
+  insert into mainspring.schedule_state (schedule_id, tenant_id, shard, tracked, next_fire_at, cursor_at)
+  select id, $1, $9, $10, $11, $12 from made)
+select id from made;
+
+-- name: put_schedule
+-- The next version comes into force, under the lock of `lock_schedules`, when the one before is
+-- settled. What is gone comes back.
+-- $1 schedule  $2 dag  $3 spec  $4 parameters  $5 in code  $6 note  $7 by whom  $8 tracked  $9 next fire
+-- $10 now
+with ended as (
+  update mainspring.schedule_version set in_force_until = $10::timestamptz
+  where schedule_id = $1 and in_force_until is null),
+changed as (
+  update mainspring.schedule
+  set version = version + 1, dag_id = $2, spec = $3, parameters = $4, in_code = $5, note = $6,
+    gone_at = null, changed_at = $10
+  where id = $1
+  returning version, paused_at),
+kept as (
+  insert into mainspring.schedule_version (schedule_id, number, spec, parameters, changed_by, in_force_from)
+  select $1, version, $3, $4, $7, $10 from changed)
+update mainspring.schedule_state s
+set turn = s.turn + 1, tracked = $8, next_fire_at = case when c.paused_at is null then $9::timestamptz end,
+  cursor_at = greatest(s.cursor_at, $10), fired = 0, failures = 0, range_id = null, range_reason = null
+from changed c
+where s.schedule_id = $1
+returning c.version;
+
+-- name: rest_schedule
+-- Paused, or gone, when it is settled: no fire is next.
+-- $1 schedule  $2 paused  $3 by whom  $4 note  $5 gone  $6 now
+with changed as (
+  update mainspring.schedule
+  set paused_at = case when $2::boolean then $6::timestamptz else paused_at end,
+    paused_by = case when $2 then $3::text else paused_by end,
+    pause_note = case when $2 then $4::text else pause_note end,
+    gone_at = case when $5::boolean then $6::timestamptz else gone_at end
+  where id = $1
+  returning id),
+ended as (
+  update mainspring.schedule_version v set in_force_until = $6
+  from changed c where v.schedule_id = c.id and v.in_force_until is null and $5)
+update mainspring.schedule_state s
+set turn = s.turn + 1, next_fire_at = null, cursor_at = greatest(s.cursor_at, $6)
+from changed c where s.schedule_id = c.id;
+
+-- name: note_pause
+-- Of what is paused already: since when it is stays.  $1 schedule  $2 by whom  $3 note
+update mainspring.schedule set paused_by = $2, pause_note = $3 where id = $1;
+
+-- name: resume_schedule
+-- $1 schedule
+update mainspring.schedule set paused_at = null, paused_by = null, pause_note = null where id = $1;
+
+-- name: read_schedules
+-- By name, or all of them, newest last.  $1 tenant  $2 names, or null  $3 dag's name, or null
+select h.id, h.name, d.name as dag, h.version, h.spec, h.parameters, h.in_code, h.note, h.paused_at,
+  h.paused_by, h.pause_note, h.created_at, h.changed_at, s.next_fire_at, s.cursor_at, s.fired, s.failures,
+  s.shard, s.turn, d.id as dag_id, d.paused_at is not null as dag_paused,
+  (select count(*) from mainspring.fire f
+   where f.schedule_id = h.id and f.outcome = 'buffered')::int as buffered,
+  (select f.fire_at from mainspring.fire f
+   where f.schedule_id = h.id and f.outcome = 'fired' order by f.fire_at desc limit 1) as last_fire_at,
+  (select f.run_id from mainspring.fire f
+   where f.schedule_id = h.id and f.outcome = 'fired' order by f.fire_at desc limit 1) as last_run_id
+from mainspring.schedule h
+join mainspring.schedule_state s on s.schedule_id = h.id
+join mainspring.dag d on d.id = h.dag_id
+where h.tenant_id = $1 and h.gone_at is null and ($2::text[] is null or h.name = any($2::text[]))
+  and ($3::text is null or d.name = $3)
+order by h.name;
+
+-- name: read_schedule_versions
+-- Newest first.  $1 schedule
+select number, spec, parameters, changed_by, in_force_from, in_force_until
+from mainspring.schedule_version where schedule_id = $1 order by number desc;
+
+-- name: page_fires
+-- What became of its fires, newest first.  $1 schedule  $2 before this fire, or null  $3 limit
+select f.id, f.fire_at, f.until_at, f.next_at, f.decided_at, f.run_id, f.version, f.count,
+  f.outcome::text as outcome, f.reason::text as reason
+from mainspring.fire f
+where f.schedule_id = $1 and ($2::timestamptz is null or f.fire_at < $2)
+order by f.fire_at desc
+limit $3;
+
+-- name: find_schedule
+-- Also one that is gone.  $1 tenant  $2 name
+select id, version, in_code, gone_at is not null as gone, dag_id from mainspring.schedule
+where tenant_id = $1 and name = $2;
+
+-- name: code_schedules
+-- Those that the files of dags define, or did.  $1 tenant
+select h.id, h.name, h.dag_id, h.spec, h.parameters, h.note, h.gone_at is not null as gone
+from mainspring.schedule h where h.tenant_id = $1 and h.in_code;
+
+-- name: read_calendars
+-- $1 tenant
+select name, spec, changed_at from mainspring.calendar where tenant_id = $1 order by name;
+
+-- name: put_calendar
+-- $1 tenant  $2 name  $3 spec
+insert into mainspring.calendar (tenant_id, name, spec) values ($1, $2, $3)
+on conflict (tenant_id, name) do update set spec = excluded.spec, changed_at = clock_timestamp();
+
+-- name: remove_calendar
+-- $1 tenant  $2 name
+delete from mainspring.calendar where tenant_id = $1 and name = $2 returning name;
+
+-- name: beat_engine
+-- One beat of an engine and of the shards of schedules that it holds.
+-- $1 engine  $2 name  $3 shards  $4 terms
+with beat as (
+  insert into mainspring.engine (id, name) values ($1, $2)
+  on conflict (id) do update set beat = mainspring.engine.beat + 1, renewed_at = clock_timestamp())
+update mainspring.shard s set beat = s.beat + 1, renewed_at = clock_timestamp()
+from unnest($3::int[], $4::bigint[]) as u (number, term)
+where s.number = u.number and s.term = u.term and s.holder = $1
+returning s.number;
+
+-- name: read_engines
+select id, name, beat from mainspring.engine;
+
+-- name: read_shards
+-- Those of schedules.
+select number, holder, term, beat from mainspring.shard where number > 0 order by number;
+
+-- name: forget_engine
+-- $1 engine  $2 beat seen, or null
+delete from mainspring.engine where id = $1 and beat = coalesce($2, beat);

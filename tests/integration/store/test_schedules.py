@@ -1,0 +1,461 @@
+"""Schedules in the database: fires, skips, buffers, changes by hand, and two who decide at once.
+
+Time is given: nothing here waits for a clock.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mainspring.domain.errors import ConflictError, InputError, NotFoundError
+from mainspring.schedule.calendars import CalendarSpec
+from mainspring.schedule.specs import (
+    CronSpec,
+    IntervalSpec,
+    Misfire,
+    Overlap,
+    ScheduleSpec,
+)
+from mainspring.store.connection import Connection, connect, fetch
+from mainspring.store.dags import register_dag
+from mainspring.store.runs import stop_runs
+from mainspring.store.schedule_changes import (
+    Intent,
+    create_schedule,
+    pause_schedule,
+    put_calendar,
+    put_schedule,
+    remove_schedule,
+    resume_schedule,
+)
+from mainspring.store.schedules import (
+    due_schedules,
+    followed_schedules,
+    standing_schedules,
+)
+from mainspring.store.settling import FIRES_PER_MOVE, Settler
+from tests.support.factory import dag_of
+
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+ALL_SHARDS = list(range(1, 17))
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def every(seconds: int, **options: object) -> ScheduleSpec:
+    return ScheduleSpec(when=(IntervalSpec(seconds),), **options)  # type: ignore[arg-type]
+
+
+def at(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+class Stage:
+    """A dag, and a clock that is moved by hand."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.settler = Settler()
+
+    async def tick(self, now: datetime) -> int:
+        """Everything that is due at `now`; says how many moves it took."""
+        moves = 0
+        while due := await due_schedules(self.connection, now, ALL_SHARDS, BEGINNING, 100):
+            moved = await self.settler.settle(self.connection, due, now)
+            assert moved.schedules == {schedule.schedule_id for schedule in due}
+            moves += 1
+        return moves
+
+    async def follow(self, now: datetime) -> None:
+        ids = await followed_schedules(self.connection, 0, 100)
+        standing = await standing_schedules(self.connection, now, ids)
+        await self.settler.settle(self.connection, standing, now)
+
+    async def put(self, spec: ScheduleSpec, now: datetime = NOON, **options: object) -> int:
+        intent = Intent("tick", "sample", spec, **options)  # type: ignore[arg-type]
+        return (await put_schedule(self.connection, intent, by="tests", now=now)).schedule_id
+
+    async def ledger(self) -> list[tuple[str, str | None, float, float, int]]:
+        rows = await fetch(
+            self.connection,
+            "select outcome::text, reason::text, fire_at, until_at, count from mainspring.fire"
+            " order by fire_at",
+        )
+        return [
+            (
+                row["outcome"],
+                row["reason"],
+                (row["fire_at"] - NOON).total_seconds(),
+                (row["until_at"] - NOON).total_seconds(),
+                row["count"],
+            )
+            for row in rows
+        ]
+
+    async def fired(self) -> list[float]:
+        return [first for outcome, _, first, _, _ in await self.ledger() if outcome == "fired"]
+
+    async def open_runs(self) -> list[int]:
+        rows = await fetch(
+            self.connection,
+            "select r.id from mainspring.run r join mainspring.task t on t.id = r.id"
+            " where t.finished_at is null order by r.id",
+        )
+        return [row["id"] for row in rows]
+
+    async def end_runs(self, now: datetime) -> None:
+        """They are cancelled, which is an end like any other."""
+        await stop_runs(self.connection, await self.open_runs(), "cancel", now=now)
+
+
+@pytest.fixture
+async def stage(connection: Connection) -> Stage:
+    await register_dag(connection, dag_of(), "snapshot")
+    return Stage(connection)
+
+
+async def test_each_instant_makes_one_run_that_knows_its_data_interval(stage: Stage) -> None:
+    await stage.put(every(60))
+    for second in range(0, 200, 7):
+        await stage.tick(at(second))
+    assert await stage.fired() == [60, 120, 180]
+    rows = await fetch(
+        stage.connection, "select fire_at, interval_start, trigger::text from mainspring.run"
+    )
+    assert {(row["interval_start"], row["fire_at"], row["trigger"]) for row in rows} == {
+        (at(minute * 60 - 60), at(minute * 60), "schedule") for minute in (1, 2, 3)
+    }
+
+
+async def test_of_two_who_decide_upon_the_same_reading_one_finds_nothing_to_do(
+    stage: Stage, database_url: str
+) -> None:
+    await stage.put(every(60))
+    due = await due_schedules(stage.connection, at(61), ALL_SHARDS, BEGINNING, 100)
+    other = await connect(database_url, name="other", stable_plans=True)
+    assert (await Settler().settle(other, due, at(61))).schedules
+    assert not (await stage.settler.settle(stage.connection, due, at(61))).schedules
+    await other.close()
+    assert await stage.fired() == [60]
+
+
+@pytest.mark.parametrize(
+    ("options", "fired", "skipped"),
+    [
+        ({"misfire": Misfire.ALL}, range(60, 601, 60), 0),
+        ({"misfire": Misfire.ALL, "max_count": 3}, [480, 540, 600], 7),
+        ({"misfire": Misfire.ALL, "max_age_seconds": 200}, [420, 480, 540, 600], 6),
+        ({"misfire": Misfire.LAST}, [600], 9),
+        ({"misfire": Misfire.LAST, "grace_seconds": 5}, [600], 9),
+        ({"misfire": Misfire.NONE}, [600], 9),
+        ({"misfire": Misfire.NONE, "grace_seconds": 5}, [], 10),
+        ({"misfire": Misfire.FROM_NOW}, [], 10),
+        ({"grace_seconds": 3600, "misfire": Misfire.NONE}, range(60, 601, 60), 0),
+    ],
+)
+async def test_after_downtime_the_misfire_policy_decides(
+    stage: Stage, options: dict[str, object], fired: Sequence[float], skipped: int
+) -> None:
+    await stage.put(every(60, **options))
+    await stage.tick(at(610))
+    assert await stage.fired() == list(fired)
+    ledger = await stage.ledger()
+    assert sum(entry[4] for entry in ledger if entry[1] == "misfire") == skipped
+    assert sum(entry[0] == "skipped" for entry in ledger) == (1 if skipped else 0)
+
+
+async def test_a_thousand_missed_fires_come_in_order_in_batches(stage: Stage) -> None:
+    await stage.put(every(60, misfire=Misfire.ALL))
+    moves = await stage.tick(at(60_000))
+    assert moves == 1000 // FIRES_PER_MOVE
+    assert await stage.fired() == [60 * (number + 1) for number in range(1000)]
+    ids = [
+        row["id"]
+        for row in await fetch(stage.connection, "select id from mainspring.run order by fire_at")
+    ]
+    assert ids == sorted(ids)
+
+
+async def test_a_month_of_missed_seconds_is_one_row(stage: Stage) -> None:
+    await stage.put(every(1, misfire=Misfire.NONE))
+    await stage.tick(at(30 * 86_400))
+    missed, *recent = await stage.ledger()
+    count = 30 * 86_400 - 61
+    assert missed == ("skipped", "misfire", 1.0, float(count), count)
+    assert len(recent) == 61
+
+
+async def test_with_overlap_skip_nothing_starts_beside_what_runs(stage: Stage) -> None:
+    await stage.put(every(60, overlap=Overlap.SKIP))
+    for minute in range(1, 5):
+        await stage.tick(at(60 * minute))
+    await stage.end_runs(at(270))
+    await stage.follow(at(271))
+    await stage.tick(at(300))
+    assert await stage.ledger() == [
+        ("fired", None, 60, 60, 1),
+        ("skipped", "overlap", 120, 240, 3),
+        ("fired", None, 300, 300, 1),
+    ]
+
+
+async def test_a_run_that_has_closed_makes_room_before_anybody_followed_it(stage: Stage) -> None:
+    await stage.put(every(60, overlap=Overlap.SKIP))
+    await stage.tick(at(60))
+    await stage.end_runs(at(119))
+    await stage.tick(at(120))
+    assert await stage.fired() == [60, 120]
+
+
+async def test_at_most_n_runs_are_open(stage: Stage) -> None:
+    await stage.put(every(60, overlap=Overlap.BUFFER_ALL, overlap_max=2))
+    for minute in range(1, 6):
+        await stage.tick(at(60 * minute))
+    assert len(await stage.open_runs()) == 2
+    assert [entry[0] for entry in await stage.ledger()] == ["fired"] * 2 + ["buffered"] * 3
+    await stage.end_runs(at(301))
+    await stage.follow(at(302))
+    assert await stage.fired() == [60, 120, 180, 240]
+    await stage.end_runs(at(303))
+    await stage.follow(at(304))
+    assert await stage.fired() == [60, 120, 180, 240, 300]
+
+
+async def test_a_buffer_of_one_keeps_the_first_that_waits(stage: Stage) -> None:
+    await stage.put(every(60, overlap=Overlap.BUFFER_ONE))
+    for minute in range(1, 5):
+        await stage.tick(at(60 * minute))
+    await stage.end_runs(at(250))
+    await stage.follow(at(251))
+    assert await stage.fired() == [60, 120]
+    assert ("skipped", "overlap", 180, 240, 2) in await stage.ledger()
+
+
+async def test_the_latest_replaces_what_runs_and_what_waits(stage: Stage) -> None:
+    await stage.put(every(60, overlap=Overlap.CANCEL_OTHER))
+    for minute in range(1, 5):
+        await stage.tick(at(60 * minute))
+    assert [entry[:3] for entry in await stage.ledger()] == [
+        ("fired", None, 60),
+        ("skipped", "overlap", 120),
+        ("skipped", "overlap", 180),
+        ("buffered", None, 240),
+    ]
+    await stage.end_runs(at(250))
+    await stage.follow(at(251))
+    assert await stage.fired() == [60, 240]
+
+
+async def test_several_at_once_replace_each_other_too(stage: Stage) -> None:
+    await stage.put(every(10, overlap=Overlap.CANCEL_OTHER))
+    await stage.tick(at(10))
+    await stage.tick(at(45))
+    assert [entry[:3] for entry in await stage.ledger()] == [
+        ("fired", None, 10),
+        ("skipped", "overlap", 20),
+        ("buffered", None, 40),
+    ]
+
+
+async def test_a_limit_ends_a_schedule(stage: Stage) -> None:
+    schedule_id = await stage.put(every(60, limit=2))
+    for minute in range(1, 5):
+        await stage.tick(at(60 * minute))
+    assert await stage.fired() == [60, 120]
+    [standing] = await standing_schedules(stage.connection, at(600), [schedule_id])
+    assert standing.next_fire_at is None
+
+
+async def test_days_of_a_calendar_are_skipped_as_one_range(stage: Stage) -> None:
+    await put_calendar(stage.connection, "closed", CalendarSpec(weekdays=("mon", "tue")))
+    daily = ScheduleSpec(when=(CronSpec("0 6 * * *"),), exclude=("closed",))
+    await stage.put(daily)
+    for day in range(4):
+        await stage.tick(at(86_400 * day + 18 * 3600 + 1))
+    ledger = await stage.ledger()
+    assert [(entry[0], entry[1], entry[4]) for entry in ledger] == [
+        ("skipped", "exclusion", 2),
+        ("fired", None, 1),
+        ("fired", None, 1),
+    ]
+
+
+async def test_a_pause_is_one_range_and_what_was_due_before_it_fires(stage: Stage) -> None:
+    await stage.put(every(60, grace_seconds=600))
+    await pause_schedule(stage.connection, "tick", by="tests", note="why", now=at(125))
+    await stage.tick(at(500))
+    await resume_schedule(stage.connection, "tick", now=at(500))
+    await stage.tick(at(545))
+    assert await stage.ledger() == [
+        ("fired", None, 60, 60, 1),
+        ("fired", None, 120, 120, 1),
+        ("skipped", "pause", 180, 480, 6),
+        ("fired", None, 540, 540, 1),
+    ]
+
+
+async def test_a_change_settles_what_was_due_under_the_spec_before(stage: Stage) -> None:
+    await stage.put(every(60, grace_seconds=600))
+    await stage.put(every(90, grace_seconds=600), at(130))
+    await stage.tick(at(280))
+    assert await stage.fired() == [60, 120, 180, 270]
+    versions = await fetch(
+        stage.connection,
+        "select number, in_force_until from mainspring.schedule_version order by 1",
+    )
+    assert [(row["number"], row["in_force_until"]) for row in versions] == [
+        (1, at(130)),
+        (2, None),
+    ]
+
+
+async def test_a_change_of_what_is_paused_leaves_it_paused(stage: Stage) -> None:
+    await stage.put(every(60))
+    await pause_schedule(stage.connection, "tick", by="tests", now=at(10))
+    await stage.put(every(90), at(130))
+    await stage.tick(at(300))
+    assert await stage.ledger() == [("skipped", "pause", 60, 120, 2)]
+    await resume_schedule(stage.connection, "tick", now=at(300))
+    assert (await stage.ledger())[1:] == [("skipped", "pause", 180, 270, 2)]
+
+
+async def test_a_stale_version_is_refused_and_changes_nothing(stage: Stage) -> None:
+    await stage.put(every(60))
+    await stage.put(every(90), at(1))
+    with pytest.raises(ConflictError, match="is at version 2, not 1"):
+        await put_schedule(
+            stage.connection, Intent("tick", "sample", every(30)), version=1, by="tests", now=at(2)
+        )
+    await stage.tick(at(100))
+    assert await stage.fired() == [90]
+
+
+async def test_what_is_removed_fires_no_more_and_its_name_can_be_used_again(stage: Stage) -> None:
+    await stage.put(every(60))
+    await stage.tick(at(60))
+    await remove_schedule(stage.connection, "tick", now=at(70))
+    await stage.tick(at(200))
+    assert await stage.fired() == [60]
+    with pytest.raises(NotFoundError):
+        await pause_schedule(stage.connection, "tick", by="tests", now=at(201))
+    made = await create_schedule(
+        stage.connection, Intent("tick", "sample", every(90)), by="tests", now=at(210)
+    )
+    assert made.version == 2
+    await stage.tick(at(280))
+    assert await stage.fired() == [60, 270]
+
+
+async def test_a_name_is_taken_once(stage: Stage) -> None:
+    await stage.put(every(60))
+    with pytest.raises(ConflictError, match="already"):
+        await create_schedule(stage.connection, Intent("tick", "sample", every(1)), by="tests")
+
+
+async def test_a_schedule_of_an_unknown_dag_is_refused(stage: Stage) -> None:
+    with pytest.raises(NotFoundError, match="there is no dag `nothing`"):
+        await create_schedule(stage.connection, Intent("x", "nothing", every(60)), by="tests")
+    with pytest.raises(InputError, match="parameter"):
+        await create_schedule(
+            stage.connection, Intent("x", "sample", every(60), {"a": 1}), by="tests"
+        )
+    assert await stage.connection.fetchval("select count(*) from mainspring.schedule") == 0
+
+
+async def test_it_pauses_after_failures_one_after_the_other(stage: Stage) -> None:
+    schedule_id = await stage.put(every(60, pause_after_failures=2))
+    for minute in (1, 2):
+        await stage.tick(at(60 * minute))
+        await stop_runs(
+            stage.connection, await stage.open_runs(), "deadline", now=at(60 * minute + 1)
+        )
+        await stage.follow(at(60 * minute + 2))
+    await stage.tick(at(200))
+    assert await stage.fired() == [60, 120]
+    [standing] = await standing_schedules(stage.connection, at(200), [schedule_id])
+    assert standing.paused
+    assert standing.next_fire_at is None
+    note = await stage.connection.fetchval("select pause_note from mainspring.schedule")
+    assert note == "its runs failed 2 times, one after the other"
+
+
+async def test_fires_of_a_paused_dag_are_skipped(stage: Stage) -> None:
+    await stage.put(every(60))
+    await stage.connection.execute("update mainspring.dag set paused_at = now(), shifted_by = '1'")
+    for minute in range(1, 4):
+        await stage.tick(at(60 * minute))
+    await stage.connection.execute("update mainspring.dag set paused_at = null, shifted_by = null")
+    await stage.tick(at(240))
+    assert await stage.ledger() == [
+        ("skipped", "pause", 60, 180, 3),
+        ("fired", None, 240, 240, 1),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_whatever_happens_every_instant_is_accounted_for_once(
+    stage: Stage, seed: int
+) -> None:
+    """Ticks, downtime, changes, pauses and ends of runs at random; then a walk by seconds."""
+    chance = random.Random(seed)
+    now, second = at(0), 0
+    schedule_id = await stage.put(_any_spec(chance), now)
+    in_force: list[tuple[int, int, int]] = []
+    step, began = await _step_of(stage), 0
+    for _ in range(60):
+        second += chance.choice((1, 3, 7, 20, 61, 400))
+        now = at(second + chance.random() * 0.9)
+        match chance.choice(("tick", "tick", "tick", "end", "put", "pause", "resume")):
+            case "tick":
+                await stage.tick(now)
+            case "end":
+                await stage.end_runs(now)
+                await stage.follow(now)
+            case "put":
+                await stage.put(_any_spec(chance), now)
+                in_force.append((step, began, second))
+                step, began = await _step_of(stage), second
+            case "pause":
+                await pause_schedule(stage.connection, "tick", by="tests", now=now)
+            case "resume":
+                await resume_schedule(stage.connection, "tick", now=now)
+    second += 1
+    await resume_schedule(stage.connection, "tick", now=at(second))
+    await stage.tick(at(second))
+    in_force.append((step, began, second))
+    [standing] = await standing_schedules(stage.connection, at(second), [schedule_id])
+    assert standing.next_fire_at is not None
+    assert standing.next_fire_at > at(second)
+    nominal = [
+        instant
+        for step, began, until in in_force
+        for instant in range(began + 1, until + 1)
+        if (int(NOON.timestamp()) + instant) % step == 0
+    ]
+    told: list[float] = []
+    ledger = await stage.ledger()
+    for _, _, first, last, count in ledger:
+        covered = [instant for instant in nominal if first <= instant <= last]
+        assert len(covered) == count
+        told.extend(covered)
+    assert told == nominal
+
+
+def _any_spec(chance: random.Random) -> ScheduleSpec:
+    return every(
+        chance.choice((5, 30, 60)),
+        misfire=chance.choice(list(Misfire)),
+        overlap=chance.choice(list(Overlap)),
+        grace_seconds=chance.choice((0, 10, 60)),
+    )
+
+
+async def _step_of(stage: Stage) -> int:
+    [standing] = await standing_schedules(stage.connection, NOON, [1])
+    spec, _ = await stage.settler.timetable(stage.connection, standing)
+    when = spec.when[0]
+    assert isinstance(when, IntervalSpec)
+    return when.seconds
