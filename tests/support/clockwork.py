@@ -58,7 +58,9 @@ class _Part(NamedTuple):
 
 
 @st.composite
-def _numbers(draw: st.DrawFn, low: int, high: int, names: list[str] | None = None) -> _Part:
+def _numbers(
+    draw: st.DrawFn, low: int, high: int, names: list[str] | None = None, *, ours: bool = True
+) -> _Part:
     """A list of items with the numbers that they mean."""
 
     def word(value: int) -> str:
@@ -73,6 +75,8 @@ def _numbers(draw: st.DrawFn, low: int, high: int, names: list[str] | None = Non
         a = draw(st.integers(low, high))
         b = draw(st.integers(a, high))
         step = draw(st.integers(1, high - low + 1))
+        if a == b and kind == "a-b/" and not ours:
+            kind = "a"  # cronsim takes `5-5/1` for `5/1`
         match kind:
             case "*":
                 texts.append("*")
@@ -100,7 +104,7 @@ DateTest = Callable[[date], bool]
 
 @st.composite
 def _dates(draw: st.DrawFn, *, ours: bool) -> tuple[str, DateTest]:
-    plain = draw(_numbers(1, 31))
+    plain = draw(_numbers(1, 31, ours=ours))
     kind = draw(st.sampled_from(["plain", "*", "*", "L", "LW", *(["L-", "W"] if ours else [])]))
     n = draw(st.integers(1, 31))
     match kind:
@@ -120,8 +124,8 @@ def _dates(draw: st.DrawFn, *, ours: bool) -> tuple[str, DateTest]:
 
 
 @st.composite
-def _weekdays(draw: st.DrawFn) -> tuple[str, DateTest]:
-    plain = draw(_numbers(0, 6, _DAYS))
+def _weekdays(draw: st.DrawFn, *, ours: bool) -> tuple[str, DateTest]:
+    plain = draw(_numbers(0, 6, _DAYS, ours=ours))
     kind = draw(st.sampled_from(["plain", "*", "*", "#", "last", "7"]))
     which, n = draw(st.integers(0, 6)), draw(st.integers(1, 5))
     match kind:
@@ -153,17 +157,19 @@ def lines(
     draw: st.DrawFn, *, seconds: bool = True, ours: bool = True, wild: bool | None = None
 ) -> Line:
     """Cron lines; `ours` with what other dialects lack, `wild` with or without wildcard hours."""
-    second = draw(_numbers(0, 59)) if seconds and draw(st.booleans()) else None
-    minute = draw(_numbers(0, 59))
-    hour = draw(_numbers(0, 23))
+    second = draw(_numbers(0, 59, ours=ours)) if seconds and draw(st.booleans()) else None
+    minute = draw(_numbers(0, 59, ours=ours))
+    hour = draw(_numbers(0, 23, ours=ours))
     if wild is not None:
         hour = _Part("*", set(range(24))) if wild else _Part("1,2,3", {1, 2, 3})
         if not wild:
             chosen = draw(st.sets(st.integers(0, 23), min_size=1, max_size=8))
             hour = _Part(",".join(map(str, chosen)), chosen)
     date_text, on_date = draw(_dates(ours=ours))
-    weekday_text, on_weekday = draw(_weekdays())
-    month = draw(st.one_of(st.just(_Part("*", set(range(1, 13)))), _numbers(1, 12, _MONTHS)))
+    weekday_text, on_weekday = draw(_weekdays(ours=ours))
+    month = draw(
+        st.one_of(st.just(_Part("*", set(range(1, 13)))), _numbers(1, 12, _MONTHS, ours=ours))
+    )
     both = date_text.startswith("*") or weekday_text.startswith("*")
 
     def on_day(d: date) -> bool:
@@ -194,9 +200,10 @@ def walked(
 ) -> list[datetime]:
     """Every instant from `low` to `high` at which it fires, found by looking at each."""
     info = ZoneInfo(zone)
-    # Beyond the ends, to see what was skipped just before and what repeats just after.
-    steps = int((high - low + timedelta(days=2)) / step)
-    instants = [low - timedelta(days=1) + step * i for i in range(steps + 1)]
+    # Beyond the ends, to see what repeats there; no clock goes back by more than this.
+    margin = timedelta(hours=3)
+    steps = int((high - low + 2 * margin) / step)
+    instants = [low - margin + step * i for i in range(steps + 1)]
     shown = [instant.astimezone(info).replace(tzinfo=None) for instant in instants]
     passes: dict[datetime, list[datetime]] = {}
     for instant, wall in zip(instants, shown, strict=True):

@@ -42,11 +42,11 @@ def given_parameters(spec: DagSpec, pairs: Sequence[str], document: str | None) 
     return values
 
 
-def given_moment(text: str) -> datetime:
+def given_moment(text: str, option: str = "--at") -> datetime:
     moment = parse_moment(text)
     if moment is None:
         raise InputError(
-            f"`--at`: {shown(text)} is no instant",
+            f"`{option}`: {shown(text)} is no instant",
             hint="write it like `2026-11-15T01:00Z`, or `2026-11-15 01:00` in your own zone",
         )
     return moment

@@ -27,6 +27,7 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
             "run:run",
             "List, show, watch, explain, compare, cancel, mend and rerun runs; read logs.",
         ),
+        "schedule": _Entry("schedule:schedule", "See when schedules fire."),
         "queue": _Entry("queue:queue", "See what waits in queues, and pause them."),
         "dlq": _Entry("dlq:dlq", "Look at dead letters by error; retry or discard them."),
     },

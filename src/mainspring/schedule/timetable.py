@@ -41,7 +41,7 @@ from mainspring.schedule.specs import (
     ScheduleSpec,
     When,
 )
-from mainspring.schedule.zoned import ELAPSED, ClockChanges, ZonedSource
+from mainspring.schedule.zoned import ClockChanges, ZonedSource
 from mainspring.schedule.zones import zone_named
 
 
@@ -183,7 +183,7 @@ def source_of(when: When, spec: ScheduleSpec, name: str) -> Source:
     match when:
         case CronSpec(expression=expression):
             pattern = cron_pattern(expression, name)
-            changes = ELAPSED if pattern.line.any_hour else _changes(spec)
+            changes = None if pattern.line.any_hour else _changes(spec)
             return ZonedSource(pattern, spec.timezone, changes)
         case IntervalSpec(seconds=seconds, phase_seconds=phase):
             return Interval(seconds, phase)
@@ -195,7 +195,7 @@ def source_of(when: When, spec: ScheduleSpec, name: str) -> Source:
             from mainspring.schedule.recurrence import recurrence
 
             recurring = recurrence(rule, spec.timezone)
-            changes = ELAPSED if recurring.any_hour else _changes(spec)
+            changes = None if recurring.any_hour else _changes(spec)
             return ZonedSource(recurring, spec.timezone, changes)
         case _:
             assert_never(when)

@@ -46,7 +46,7 @@ class ClockChanges(NamedTuple):
     last: bool
 
 
-ELAPSED = ClockChanges(run_after_gap=False, first=True, last=True)
+_ELAPSED = ClockChanges(run_after_gap=False, first=True, last=True)
 """Whenever the clock shows a time that matches, and only then."""
 
 
@@ -76,14 +76,15 @@ def walls_of(zone: str, changes: ClockChanges) -> Walls:
 
 
 class ZonedSource:
-    """The instants of a pattern in a zone."""
+    """The instants of a pattern in a zone; without `changes` it follows elapsed time."""
 
-    __slots__ = ("_fires_after_gap", "_walls", "pattern")
+    __slots__ = ("_changes", "_fires_after_gap", "_walls", "pattern")
 
-    def __init__(self, pattern: Pattern, zone: str, changes: ClockChanges) -> None:
+    def __init__(self, pattern: Pattern, zone: str, changes: ClockChanges | None) -> None:
         self.pattern = pattern
-        self._walls = walls_of(zone, changes)
-        self._fires_after_gap = changes.run_after_gap
+        self._changes = changes
+        self._walls = walls_of(zone, changes or _ELAPSED)
+        self._fires_after_gap = changes is not None and changes.run_after_gap
 
     def next(self, instant: int) -> int:
         """The first fire at or after this instant, or `NEVER`."""
@@ -138,26 +139,23 @@ class ZonedSource:
                 return total
             low = walls.starts[i]
 
-    def moved(self, instant: int) -> bool:
-        """Whether it fires at this instant only because a gap ends there."""
-        i = bisect_right(self._walls.starts, instant) - 1
-        wall = instant + self._walls.offsets[i]
-        return (
-            instant == self._walls.starts[i]
-            and self._matches_in_gap(i)
-            and self.pattern.next(wall) != wall
-        )
+    def moved_from(self, instant: int) -> int | None:
+        """The time in a gap that made it fire at this instant, if nothing else did."""
+        walls = self._walls
+        i = bisect_right(walls.starts, instant) - 1
+        gap = walls.gaps[i]
+        if gap is None or instant != walls.starts[i] or not self._matches_in_gap(i):
+            return None
+        return self.pattern.next(gap.low) if self.pattern.next(gap.high) != gap.high else None
 
-    def gaps_missed(self, low: int, high: int) -> list[tuple[int, int]]:
-        """Ends of gaps from `low` to `high` that swallow a fire, each with its wall-clock time."""
-        if self._fires_after_gap:
+    def skipped_between(self, low: int, high: int) -> list[int]:
+        """Wall-clock times that gaps from `low` to `high` swallow, the first of each gap."""
+        if self._changes is None or self._fires_after_gap:
             return []
-        walls, missed = self._walls, []
-        for i in range(bisect_right(walls.starts, low - 1), bisect_right(walls.starts, high)):
-            gap = walls.gaps[i]
-            if gap is not None and (found := self.pattern.next(gap.low)) < gap.high:
-                missed.append((walls.starts[i], found))
-        return missed
+        walls = self._walls
+        segments = range(bisect_right(walls.starts, low - 1), bisect_right(walls.starts, high))
+        gaps = [gap for i in segments if (gap := walls.gaps[i]) is not None]
+        return [found for gap in gaps if (found := self.pattern.next(gap.low)) < gap.high]
 
     def _matches_in_gap(self, i: int) -> bool:
         gap = self._walls.gaps[i]

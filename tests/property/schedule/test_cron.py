@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from cronsim import CronSim, CronSimError
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mainspring.domain.errors import InvalidSchedule
@@ -63,6 +63,7 @@ def agrees(
 
 
 @zones
+@settings(max_examples=40)
 @given(st.data())
 def test_lines_fire_where_a_walk_by_minutes_says(zone: str, data: st.DataObject) -> None:
     line = data.draw(lines(seconds=False))
@@ -71,20 +72,23 @@ def test_lines_fire_where_a_walk_by_minutes_says(zone: str, data: st.DataObject)
     agrees(line, zone, low, low + timedelta(hours=48), MINUTE, gap, fold)
 
 
+@pytest.mark.slow
 @zones
+@settings(max_examples=25)
 @given(st.data())
 def test_lines_fire_where_a_walk_by_seconds_says(zone: str, data: st.DataObject) -> None:
     line = data.draw(lines())
     gap, fold = data.draw(options)
     low = odd_moment(zone, data.draw(st.sampled_from(ODD_DAYS[zone])), data.draw(_minutes))
     low += timedelta(seconds=data.draw(st.integers(0, 59)))
-    agrees(line, zone, low, low + timedelta(hours=3), SECOND, gap, fold)
+    agrees(line, zone, low, low + timedelta(hours=2), SECOND, gap, fold)
 
 
 _minutes = st.integers(0, 24 * 60)
 
 
 @zones
+@settings(max_examples=20)
 @given(line=lines(seconds=False), year=st.integers(1970, 2098), option=options)
 def test_days_of_a_year_are_those_that_match(
     zone: str, line: Line, year: int, option: tuple[DstGap, DstFold]
@@ -133,6 +137,7 @@ def test_in_utc_we_agree_with_cronsim(line: Line, start: datetime) -> None:
 
 
 @zones
+@settings(max_examples=30)
 @given(st.data())
 def test_at_clock_changes_we_agree_with_cronsim_by_default(zone: str, data: st.DataObject) -> None:
     line = data.draw(lines(ours=False, seconds=False, wild=False))

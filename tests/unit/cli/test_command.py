@@ -47,6 +47,8 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ["run", "cancel"],
         ["run", "rerun"],
         ["run", "priority"],
+        ["schedule"],
+        ["schedule", "preview"],
         ["queue"],
         ["queue", "list"],
         ["queue", "show"],
