@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
+import structlog
 
 from mainspring import faults
-from mainspring.domain.errors import InputError
+from mainspring.domain.errors import InputError, MainspringError
 from mainspring.domain.parameters import ParameterCheck
 from mainspring.domain.specs import DagSpec
 from mainspring.schedule.calendars import Calendar, CalendarSpec
@@ -43,6 +44,8 @@ from mainspring.store.schedules import (
     verdicts,
 )
 from mainspring.store.statements import statement
+
+log = structlog.get_logger(__name__)
 
 FIRES_PER_MOVE = 100
 """So that one schedule with much to catch up does not keep others waiting."""
@@ -77,7 +80,10 @@ class Settler:
         ended = await self._ended(connection, standing)
         moves = []
         for schedule in standing:
-            move = await self._move(connection, schedule, ended.get(schedule.schedule_id, ()))
+            try:
+                move = await self._move(connection, schedule, ended.get(schedule.schedule_id, ()))
+            except MainspringError as error:
+                move = _given_up(schedule, error)
             if move is not None:
                 moves.append(move)
         if not moves:
@@ -147,10 +153,7 @@ class Settler:
         known = self._timetables.get(key)
         if known is None:
             spec = _decode_spec(schedule.spec)
-            calendars = {
-                name: self._calendars[name] for name in spec.exclude if name in self._calendars
-            }
-            known = spec, Timetable(spec, schedule.name, calendars)
+            known = spec, Timetable(spec, schedule.name, self._calendars)
             self._timetables[key] = known
         return known
 
@@ -337,6 +340,27 @@ class _Maker:
             )
         )
         return id
+
+
+def _given_up(schedule: StandingSchedule, error: MainspringError) -> Move | None:
+    """It cannot be computed here: a calendar is gone, say. It is paused, so that it is seen, and
+    neither stops the others nor comes up at each tick. Its cursor stays: a resume accounts for it.
+    """
+    if schedule.next_fire_at is None:
+        return None
+    log.error("schedule is paused", schedule=schedule.name, error=error.message)
+    return Move(
+        schedule.schedule_id,
+        schedule.turn,
+        schedule.version,
+        None,
+        schedule.cursor_at,
+        0,
+        schedule.failures,
+        schedule.range_id,
+        schedule.range_reason,
+        pause_note=f"it cannot be computed: {error.message}",
+    )
 
 
 _LATE = timedelta(seconds=60)

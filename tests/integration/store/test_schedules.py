@@ -283,6 +283,24 @@ async def test_days_of_a_calendar_are_skipped_as_one_range(stage: Stage) -> None
     ]
 
 
+async def test_one_that_cannot_be_computed_is_paused_and_the_others_go_on(stage: Stage) -> None:
+    await put_calendar(stage.connection, "closed", CalendarSpec(weekdays=("mon",)))
+    await stage.put(every(60, exclude=("closed",)))
+    intent = Intent("other", "sample", every(60))
+    await create_schedule(stage.connection, intent, by="tests", now=NOON)
+    await stage.connection.execute("delete from mainspring.calendar")
+    await stage.tick(at(61))
+    assert await stage.fired() == [60]
+    note = await stage.connection.fetchval(
+        "select pause_note from mainspring.schedule where paused_at is not null"
+    )
+    assert note.startswith("it cannot be computed: ")
+    await put_calendar(stage.connection, "closed", CalendarSpec(weekdays=("mon",)))
+    await resume_schedule(stage.connection, "tick", now=at(130))
+    await stage.tick(at(181))
+    assert ("skipped", "pause", 60, 120, 2) in await stage.ledger()
+
+
 async def test_a_pause_is_one_range_and_what_was_due_before_it_fires(stage: Stage) -> None:
     await stage.put(every(60, grace_seconds=600))
     await pause_schedule(stage.connection, "tick", by="tests", note="why", now=at(125))

@@ -117,10 +117,10 @@ do $$
 declare
   period record;
 begin
-  execute format('create table mainspring.fire_older partition of mainspring.fire for values from (minvalue) to (%s)',
-    (select min(first_id) from mainspring.period));
+  execute format('create table mainspring.%I partition of mainspring.fire for values from (minvalue) to (%s)',
+    'fire_older', (select min(first_id) from mainspring.period));
   for period in select first_id, until_id from mainspring.period loop
-    execute format('create table mainspring.fire_%s partition of mainspring.fire for values from (%s) to (%s)',
-      period.first_id, period.first_id, period.until_id);
+    execute format('create table mainspring.%I partition of mainspring.fire for values from (%s) to (%s)',
+      'fire_' || period.first_id, period.first_id, period.until_id);
   end loop;
 end $$;
