@@ -76,7 +76,9 @@ def preview_schedule(
     from mainspring.schedule.timetable import Timetable
 
     calendars = _calendars(given["dates"], given["weekdays"], given["countries"])
-    options = {key: given[key] for key in ("timezone", "dst_gap", "dst_fold") if given[key]}
+    options = {
+        key: given[key] for key in ("timezone", "dst_gap", "dst_fold") if given[key] is not None
+    }
     for key in ("start", "end"):
         if given[key] is not None:
             options[key] = given_moment(given[key], f"--{key}")

@@ -83,8 +83,17 @@ class Recurrence:
         if self._all is not None:
             i = bisect_right(self._all, wall)
             return self._all[i - 1] if i else NEVER_BEFORE
-        # Rules walk forward only. Look back further and further until something is found between,
-        # then halve what is left.
+        _, chunk = self._chunk
+        if chunk and chunk[0] <= wall <= chunk[-1]:
+            return chunk[bisect_right(chunk, wall) - 1]
+        found = self._search_back(wall)
+        if found != NEVER_BEFORE:
+            # Who asks for this one will ask for those that follow.
+            self._chunk = found, list(islice(self._walk(found), _CHUNK))
+        return found
+
+    def _search_back(self, wall: int) -> int:
+        """Rules walk forward only: look back further and further, then halve what is left."""
         span, low = 64, wall
         while self._first(low) > wall:
             if low <= self._start:

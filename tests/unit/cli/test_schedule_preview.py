@@ -115,6 +115,7 @@ def test_people_get_the_schedule_in_words_above_a_table(capsys: Printed) -> None
         ([], "there is nothing to preview"),
         (["--cron", "0 0 30 2 *"], "never fires: Feb has 29 days"),
         (["--cron", "@daily", "--timezone", "Mars/Base"], "is not a time zone"),
+        (["--cron", "@daily", "--timezone", ""], "is not a time zone"),
         (["--every", "0.2s"], "is shorter than 1 s"),
         (["--every", "-5m"], "is negative"),
         (["--cron", "@daily", "--from", "soon"], "`--from`: `soon` is no instant"),

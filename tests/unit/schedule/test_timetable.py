@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -154,6 +155,15 @@ def test_public_holidays_of_a_part_of_a_country_are_known() -> None:
 def test_a_calendar_that_cannot_be_is_refused(spec: CalendarSpec, words: str) -> None:
     with pytest.raises(InvalidSchedule, match=words):
         Calendar(spec)
+
+
+def test_holidays_without_their_package_say_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "holidays", None)
+    with pytest.raises(InvalidSchedule, match="is not installed") as caught:
+        Calendar(CalendarSpec(country="DE"))
+    assert "mainspring[holidays]" in caught.value.hint
 
 
 def test_a_calendar_that_is_not_there_is_refused() -> None:
