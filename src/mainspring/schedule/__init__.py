@@ -9,9 +9,9 @@ arguments, so that engine, command line and tests get the same answers.
     explaining.py   a spec in plain words        previewing.py   its next fires, with notes
 
 Below these: `cron_fields.py` reads a cron line, `cron_days.py`, `cron_times.py` and `cron.py` find
-the wall-clock times that it names, `recurrence.py` those of an RRULE; `zones.py` knows when clocks
-change and `zoned.py` turns wall-clock times into instants there; `plain.py` has the instants that
-need no zone; `calendars.py` says which days are left out.
+the wall-clock times that it names, `recurrence.py`, `steady.py` and `calendar_periods.py` those of
+an RRULE; `zones.py` knows when clocks change and `zoned.py` turns wall-clock times into instants
+there; `plain.py` has the instants that need no zone; `calendars.py` says which days are left out.
 
 ## What happens when clocks change
 

@@ -1,149 +1,60 @@
-"""The wall-clock times of an RFC 5545 recurrence rule; `dateutil` does the counting.
+"""A recurrence rule of RFC 5545, read; two files compute its wall-clock times.
 
-`dateutil` walks a rule from its beginning, which would be 1970 for most. A rule is a row of periods
-(seconds to years, `INTERVAL` of them at a time), so we let it begin a few periods before the time
-that is asked about, after writing into the rule what it would have taken from its `DTSTART`. Only
-a rule with `COUNT` has to be walked from its start; it is, once, and its times are kept.
+Rules by day and by less are `steady.py`, those by week, month and year `calendar_periods.py`. A
+rule with `COUNT` is expanded once, and its times are kept.
 
-Times are those of the schedule's zone: `DTSTART` without a zone is read there, and one in UTC or
-with another `TZID` is refused or converted, see `_start_in`. Without `DTSTART` a rule begins with
-1970.
+Times are those of the schedule's zone. `DTSTART` and `UNTIL` without a zone are read there, with
+`Z` they are instants; without `DTSTART` a rule begins with 1970. Combinations of parts that the RFC
+excludes are refused.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import islice, takewhile
-
-from dateutil.rrule import rrule, rrulestr
+from typing import NamedTuple
 
 from mainspring.domain.errors import InvalidSchedule
 from mainspring.domain.names import shown
-from mainspring.schedule.bounds import DAY, LAST_INSTANT, NEVER, NEVER_BEFORE, moment_of, seconds_of
+from mainspring.schedule.bounds import DAY, FIRST_INSTANT, LAST_INSTANT, moment_of, seconds_of
+from mainspring.schedule.cron_fields import DayRule
+from mainspring.schedule.plain import Instants
+from mainspring.schedule.steady import Steady, SteadyRule
+from mainspring.schedule.zoned import Pattern
 from mainspring.schedule.zones import Zone, zone_named
 
 RULE_LENGTH_MAX = 2000
 COUNT_MAX = 10_000
 
-_PERIOD_SECONDS = {
-    "SECONDLY": 1,
-    "MINUTELY": 60,
-    "HOURLY": 3600,
-    "DAILY": DAY,
-    "WEEKLY": 7 * DAY,
+_UNITS = {"SECONDLY": 1, "MINUTELY": 60, "HOURLY": 3600, "DAILY": DAY}
+_FREQUENCIES = (*_UNITS, "WEEKLY", "MONTHLY", "YEARLY")
+_RANGES = {
+    "BYSECOND": (0, 59),
+    "BYMINUTE": (0, 59),
+    "BYHOUR": (0, 23),
+    "BYMONTH": (1, 12),
+    "BYMONTHDAY": (-31, 31),
+    "BYYEARDAY": (-366, 366),
+    "BYWEEKNO": (-53, 53),
+    "BYSETPOS": (-366, 366),
 }
-_FREQUENCIES = (*_PERIOD_SECONDS, "MONTHLY", "YEARLY")
-_BY = (
-    *("BYSECOND", "BYMINUTE", "BYHOUR", "BYDAY", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO"),
-    *("BYMONTH", "BYSETPOS"),
-)
-_PARTS = ("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", *_BY)
-_DAYS_OF_WEEK = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_DAYS_OF_WEEK = ("SU", "MO", "TU", "WE", "TH", "FR", "SA")
+_PARTS = ("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", *_RANGES)
+_ONLY_WITH = {
+    "BYYEARDAY": ("YEARLY",),
+    "BYWEEKNO": ("YEARLY",),
+    "BYSETPOS": ("WEEKLY", "MONTHLY", "YEARLY"),
+    "BYMONTHDAY": tuple(each for each in _FREQUENCIES if each != "WEEKLY"),
+}
 _LAST_WALL = LAST_INSTANT + 2 * DAY
-_CHUNK = 64
 
 
-class Recurrence:
-    """Wall-clock times as `zoned.Pattern` wants them."""
-
-    def __init__(self, parts: dict[str, str], start: int) -> None:
-        self.parts = parts
-        self._start = start
-        self._interval = int(parts.get("INTERVAL", "1"))
-        self._filled = ";".join(f"{k}={v}" for k, v in _filled(parts, moment_of(start)).items())
-        self._all: list[int] | None = None
-        self._chunk: tuple[int, list[int]] = (0, [])
-        if "COUNT" in parts:
-            rule = self._rule(start, f";COUNT={parts['COUNT']}")
-            self._all = [seconds_of(t) for t in takewhile(_in_bounds, rule)]
-
-    @property
-    def any_hour(self) -> bool:
-        """Whether the hour is a wildcard, so that the rule follows elapsed time."""
-        return self.parts["FREQ"] in ("SECONDLY", "MINUTELY", "HOURLY") and (
-            "BYHOUR" not in self.parts
-        )
-
-    def next(self, wall: int) -> int:
-        if self._all is not None:
-            i = bisect_left(self._all, wall)
-            return self._all[i] if i < len(self._all) else NEVER
-        since, chunk = self._chunk
-        if not (chunk and since <= wall <= chunk[-1]):
-            chunk = list(islice(self._walk(wall), _CHUNK))
-            self._chunk = wall, chunk
-        i = bisect_left(chunk, wall)
-        return chunk[i] if i < len(chunk) else NEVER
-
-    def previous(self, wall: int) -> int:
-        if self._all is not None:
-            i = bisect_right(self._all, wall)
-            return self._all[i - 1] if i else NEVER_BEFORE
-        _, chunk = self._chunk
-        if chunk and chunk[0] <= wall <= chunk[-1]:
-            return chunk[bisect_right(chunk, wall) - 1]
-        found = self._search_back(wall)
-        if found != NEVER_BEFORE:
-            # Who asks for this one will ask for those that follow.
-            self._chunk = found, list(islice(self._walk(found), _CHUNK))
-        return found
-
-    def _search_back(self, wall: int) -> int:
-        """Rules walk forward only: look back further and further, then halve what is left."""
-        span, low = 64, wall
-        while self._first(low) > wall:
-            if low <= self._start:
-                return NEVER_BEFORE
-            span *= 8
-            low = wall - span
-        found, high = self._first(low), wall + 1
-        while high - found > 1:
-            middle = (found + 1 + high) // 2
-            later = self._first(middle)
-            if later <= wall:
-                found = later
-            else:
-                high = middle
-        return found
-
-    def count(self, low: int, high: int) -> int:
-        if self._all is not None:
-            return max(0, bisect_right(self._all, high) - bisect_left(self._all, low))
-        return sum(1 for _ in takewhile(lambda found: found <= high, self._walk(low)))
-
-    def _first(self, wall: int) -> int:
-        return next(self._walk(wall), NEVER)
-
-    def _walk(self, wall: int) -> Iterator[int]:
-        """Times at or after `wall`, in order."""
-        for moment in self._rule(self._anchor(wall)):
-            found = seconds_of(moment)
-            if found >= max(wall, self._start):
-                yield found
-
-    def _rule(self, start: int, more: str = "") -> rrule:
-        made = rrulestr(f"RRULE:{self._filled}{more}", dtstart=moment_of(start))
-        assert isinstance(made, rrule)
-        return made
-
-    def _anchor(self, wall: int) -> int:
-        """The start of a period of this rule, two or more before `wall` if there are so many."""
-        if seconds := _PERIOD_SECONDS.get(self.parts["FREQ"]):
-            seconds *= self._interval
-            return self._start + max(0, (wall - self._start) // seconds - 2) * seconds
-        first, asked = moment_of(self._start), moment_of(wall)
-        months = self._interval * (1 if self.parts["FREQ"] == "MONTHLY" else 12)
-        apart = (asked.year - first.year) * 12 + asked.month - first.month
-        if apart // months <= 2:
-            return self._start
-        # A yearly period begins in January, whatever the month of the start.
-        since = first.year * 12 + (first.month - 1 if self.parts["FREQ"] == "MONTHLY" else 0)
-        year, month = divmod(since + (apart // months - 2) * months, 12)
-        return seconds_of(datetime(year, month + 1, 1, tzinfo=UTC))
+class Recurrence(NamedTuple):
+    pattern: Pattern
+    any_hour: bool
+    """Whether the hour is a wildcard, so that the rule follows elapsed time."""
 
 
 @lru_cache(maxsize=4096)
@@ -158,16 +69,75 @@ def recurrence(text: str, zone: str) -> Recurrence:
     until = _until_in(at, text, parts["UNTIL"]) if "UNTIL" in parts else _LAST_WALL
     if until < start:
         raise InvalidSchedule("rrule", text, "ends before it starts: `UNTIL` is before `DTSTART`")
-    # `COUNT` and `UNTIL` exclude each other, but every rule has to end with the years we know.
-    parts["UNTIL"] = f"{moment_of(min(until, _LAST_WALL)):%Y%m%dT%H%M%SZ}"
     try:
-        made = Recurrence(parts, start)
-        first = made.next(start)
+        pattern = _pattern(parts, start, min(until, _LAST_WALL))
+        first = pattern.next(max(start, at.wall(FIRST_INSTANT)))
     except (ValueError, OverflowError, TypeError) as error:
         raise InvalidSchedule("rrule", text, f"is no rule: {error}") from None
-    if first > LAST_INSTANT + DAY:  # in no zone is the clock further ahead
+    if first > at.wall(LAST_INSTANT):
         raise InvalidSchedule("rrule", text, "never fires: no time from 1970 to 2099 matches")
-    return made
+    if "COUNT" in parts:
+        pattern = _expanded(pattern, pattern.next(start), int(parts["COUNT"]))
+    any_hour = _UNITS.get(parts["FREQ"], DAY) < DAY and "BYHOUR" not in parts
+    return Recurrence(pattern, any_hour)
+
+
+def _pattern(parts: Mapping[str, str], start: int, until: int) -> Pattern:
+    if parts["FREQ"] in _UNITS:
+        return Steady(_steady(parts, start, until))
+    from mainspring.schedule.calendar_periods import CalendarPeriods
+
+    # `COUNT` and `UNTIL` exclude each other, but every rule has to end with the years we know.
+    ending = {key: value for key, value in parts.items() if key != "COUNT"}
+    ending["UNTIL"] = f"{moment_of(until):%Y%m%dT%H%M%SZ}"
+    return CalendarPeriods(ending, start)
+
+
+def _expanded(pattern: Pattern, first: int, count: int) -> Instants:
+    walls = [first]
+    while len(walls) < count and (found := pattern.next(walls[-1] + 1)) <= _LAST_WALL:
+        walls.append(found)
+    return Instants(walls)
+
+
+def _steady(parts: Mapping[str, str], start: int, until: int) -> SteadyRule:
+    unit = _UNITS[parts["FREQ"]]
+    begun = moment_of(start)
+
+    def values(key: str, default: list[int]) -> list[int]:
+        given = parts.get(key)
+        return sorted({int(value) for value in given.split(",")}) if given else default
+
+    # What is finer than the period is taken from the start, what is coarser is not restricted.
+    hours = values("BYHOUR", [begun.hour] if unit > 3600 else list(range(24)))
+    minutes = values("BYMINUTE", [begun.minute] if unit > 60 else list(range(60)))
+    seconds = values("BYSECOND", [begun.second] if unit > 1 else list(range(60)))
+    times = {3600 * h + 60 * m + s for h in hours for m in minutes for s in seconds}
+    days = values("BYMONTHDAY", list(range(1, 32)))
+    weekdays = parts["BYDAY"].split(",") if "BYDAY" in parts else _DAYS_OF_WEEK
+    return SteadyRule(
+        start=start,
+        until=until,
+        unit=unit,
+        interval=int(parts.get("INTERVAL", "1")),
+        days=DayRule(
+            days=sum(1 << day for day in days if day > 0),
+            before_last=tuple(sorted(-1 - day for day in days if day < 0)),
+            nearest=(),
+            last_working=False,
+            months=sum(1 << month for month in values("BYMONTH", list(range(1, 13)))),
+            weekdays=sum(1 << _DAYS_OF_WEEK.index(day) for day in set(weekdays)),
+            nth=(),
+            last_weekdays=(),
+            either=False,
+        ),
+        allowed=_bits({time // unit for time in times}, DAY // unit),
+        offsets=tuple(sorted({time % unit for time in times})),
+    )
+
+
+def _bits(values: set[int], size: int) -> int:
+    return int("".join("1" if value in values else "0" for value in range(size - 1, -1, -1)), 2)
 
 
 def _lines(text: str) -> tuple[str, str]:
@@ -214,39 +184,34 @@ def _parts(text: str, rule: str) -> dict[str, str]:
             raise InvalidSchedule("rrule", text, f"has `{key}={value}`, not 1 to {most:,}")
     if "COUNT" in parts and "UNTIL" in parts:
         raise InvalidSchedule("rrule", text, "has both `COUNT` and `UNTIL`; give one of them")
-    _check_days(text, parts)
+    for key, value in parts.items():
+        _check_part(text, parts["FREQ"], key, value)
     return parts
 
 
-def _check_days(text: str, parts: dict[str, str]) -> None:
-    """Say at once what is commonly impossible; the walk through all years takes seconds."""
-    months = re.findall(r"\d+", parts.get("BYMONTH", "")) or ["1"]
-    days = re.findall(r"\d+", parts.get("BYMONTHDAY", "")) or ["1"]
-    longest = max({"2": 29, "4": 30, "6": 30, "9": 30, "11": 30}.get(m, 31) for m in months)
-    if all(int(day) > longest for day in days):
+def _check_part(text: str, frequency: str, key: str, value: str) -> None:
+    if frequency not in _ONLY_WITH.get(key, _FREQUENCIES):
         raise InvalidSchedule(
-            "rrule", text, f"never fires: no month in `BYMONTH` has more than {longest} days"
+            "rrule", text, f"has `{key}`, which means nothing with `FREQ={frequency}`"
         )
-
-
-def _filled(parts: dict[str, str], start: datetime) -> dict[str, str]:
-    """The rule with everything written out that it takes from its start."""
-    filled = {key: value for key, value in parts.items() if key != "COUNT"}
-    if "COUNT" in parts:
-        filled.pop("UNTIL", None)
-    frequency = _FREQUENCIES.index(parts["FREQ"])
-    if not any(key in parts for key in ("BYDAY", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO")):
-        if parts["FREQ"] == "WEEKLY":
-            filled["BYDAY"] = _DAYS_OF_WEEK[start.weekday()]
-        elif parts["FREQ"] in ("MONTHLY", "YEARLY"):
-            filled["BYMONTHDAY"] = str(start.day)
-            if parts["FREQ"] == "YEARLY":
-                filled.setdefault("BYMONTH", str(start.month))
-    times = (("BYSECOND", start.second), ("BYMINUTE", start.minute), ("BYHOUR", start.hour))
-    for finer, (key, value) in enumerate(times):
-        if frequency > finer:
-            filled.setdefault(key, str(value))
-    return filled
+    items = value.split(",")
+    if key in _RANGES:
+        low, high = _RANGES[key]
+        for item in items:
+            number = int(item) if re.fullmatch(r"[+-]?\d{1,3}", item, re.ASCII) else low - 1
+            if not low <= number <= high or (low < 0 and number == 0):
+                raise InvalidSchedule(
+                    "rrule", text, f"has {shown(item)} in `{key}`, not {low} to {high}"
+                )
+    if key == "BYDAY":
+        ordinal = r"([+-]?\d{1,2})?" if frequency in ("MONTHLY", "YEARLY") else ""
+        for item in items:
+            if not re.fullmatch(f"{ordinal}({'|'.join(_DAYS_OF_WEEK)})", item, re.ASCII):
+                raise InvalidSchedule(
+                    "rrule", text, f"has {shown(item)} in `BYDAY` with `FREQ={frequency}`"
+                )
+    if key == "WKST" and value not in _DAYS_OF_WEEK:
+        raise InvalidSchedule("rrule", text, f"has `WKST={value}`, not {', '.join(_DAYS_OF_WEEK)}")
 
 
 def _start_in(zone: Zone, text: str, line: str) -> int:
@@ -290,7 +255,3 @@ def _wall_in(zone: Zone, text: str, what: str, value: str, second_of_date: int) 
     if not found[2]:
         return wall + second_of_date
     return zone.wall(wall) if found[3] else wall
-
-
-def _in_bounds(moment: datetime) -> bool:
-    return seconds_of(moment) <= _LAST_WALL

@@ -205,7 +205,7 @@ def source_of(when: When, spec: ScheduleSpec, name: str) -> Source:
 
             recurring = recurrence(rule, spec.timezone)
             changes = None if recurring.any_hour else _changes(spec)
-            return ZonedSource(recurring, spec.timezone, changes)
+            return ZonedSource(recurring.pattern, spec.timezone, changes)
         case _:
             assert_never(when)
 

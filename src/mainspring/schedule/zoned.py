@@ -90,35 +90,41 @@ class ZonedSource:
         """The first fire at or after this instant, or `NEVER`."""
         walls = self._walls
         i = bisect_right(walls.starts, instant) - 1
-        while True:
-            start, offset = walls.starts[i], walls.offsets[i]
-            if instant <= start and self._matches_in_gap(i):
-                return start
-            wall = max(instant + offset, walls.lows[i])
-            found = self.pattern.next(wall)
-            if found < walls.highs[i]:
-                return found - offset
+        if instant == walls.starts[i] and self._matches_in_gap(i):
+            return instant
+        wall = max(instant + walls.offsets[i], walls.lows[i])
+        found = self.pattern.next(wall)
+        while found >= walls.highs[i]:
             i += 1
-            if i == len(walls.starts) or (found == NEVER and walls.lows[i] >= wall):
+            if i == len(walls.starts):
                 return NEVER
-            instant = walls.starts[i]
+            gap = walls.gaps[i]
+            if gap is not None and self._fires_after_gap and found < gap.high:
+                return walls.starts[i]
+            # The answer stands, unless the clock went back or it lies where nothing is shown.
+            here = walls.lows[i]
+            if here < wall or found < here:
+                found = self.pattern.next(here)
+            wall = here
+        return found - walls.offsets[i]
 
     def previous(self, instant: int) -> int:
         """The last fire at or before this instant, or `NEVER_BEFORE`."""
         walls = self._walls
         i = bisect_right(walls.starts, instant) - 1
-        while True:
-            offset = walls.offsets[i]
-            wall = min(instant + offset, walls.highs[i] - 1)
-            found = self.pattern.previous(wall)
-            if found >= walls.lows[i] and found != NEVER_BEFORE:
-                return found - offset
-            if self._matches_in_gap(i):
+        wall = min(instant + walls.offsets[i], walls.highs[i] - 1)
+        found = self.pattern.previous(wall)
+        while found < walls.lows[i]:
+            gap = walls.gaps[i]
+            if gap is not None and self._fires_after_gap and found >= gap.low:
                 return walls.starts[i]
             i -= 1
-            if i < 0 or (found == NEVER_BEFORE and walls.highs[i] <= wall):
-                return NEVER_BEFORE
-            instant = walls.starts[i + 1] - 1
+            here = walls.highs[i] - 1
+            if here > wall or found > here:
+                found = self.pattern.previous(here)
+            wall = here
+        # Nothing is before the first segment's beginning, so the loop ends there at the latest.
+        return NEVER_BEFORE if found == NEVER_BEFORE else found - walls.offsets[i]
 
     def count(self, low: int, high: int) -> int:
         """How many fires from `low` to `high`, both included."""
