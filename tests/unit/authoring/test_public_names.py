@@ -34,11 +34,11 @@ def test_public_names_are_exactly_these() -> None:
         assert getattr(mainspring, name) is not None
 
 
-def test_import_loads_neither_driver_nor_web_framework_nor_event_loop() -> None:
+def test_import_loads_neither_driver_nor_web_framework_nor_event_loop_nor_schedules() -> None:
     script = (
         "import sys, mainspring; "
-        "print([m for m in ('asyncpg', 'uvloop', 'starlette', 'uvicorn', 'asyncio', 'click')"
-        " if m in sys.modules])"
+        "print([m for m in ('asyncpg', 'uvloop', 'starlette', 'uvicorn', 'asyncio', 'click',"
+        " 'zoneinfo', 'dateutil', 'mainspring.schedule') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
