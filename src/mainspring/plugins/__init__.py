@@ -5,6 +5,7 @@
     mainspring.operators      `mainspring.operators.name` a function like `Operator`
     mainspring.notifiers      `@dag(notify=["name:…"])`   a class like `Notifier`
     mainspring.object_stores  the scheme of its URLs      a class like `ObjectStore`
+    mainspring.schedules      `@dag(schedule="name:…")`   a class like `Times`
 
 Our own are declared in our `pyproject.toml` and come through the same door. Nothing is imported
 before it is asked for by name, and what is wrong with one plug-in is no other's concern: its error
@@ -17,7 +18,7 @@ names the package and the entry point, and the rest goes on.
 
 from mainspring.plugins.found import Kind, Plugin, find_plugin, find_plugins
 from mainspring.plugins.loading import load_plugin, load_plugin_named
-from mainspring.plugins.shapes import Executor, Notifier, ObjectStore, Operator
+from mainspring.plugins.shapes import Executor, Notifier, ObjectStore, Operator, Times
 
 __all__ = [
     "Executor",
@@ -26,6 +27,7 @@ __all__ = [
     "ObjectStore",
     "Operator",
     "Plugin",
+    "Times",
     "find_plugin",
     "find_plugins",
     "load_plugin",

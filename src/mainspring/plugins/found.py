@@ -30,6 +30,7 @@ class Kind(StrEnum):
     OPERATOR = "operator"
     NOTIFIER = "notifier"
     OBJECT_STORE = "object_store"
+    SCHEDULE = "schedule"
 
     @property
     def group(self) -> str:

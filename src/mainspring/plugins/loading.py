@@ -14,7 +14,9 @@ from mainspring.plugins.shapes import (
     notifier_problem,
     object_store_problem,
     operator_problem,
+    schedule_problem,
 )
+from mainspring.schedule.plugged import load_schedules_by
 
 
 @functools.cache
@@ -68,5 +70,10 @@ def _problem(kind: Kind, loaded: object) -> str:
             return notifier_problem(loaded)
         case Kind.OBJECT_STORE:
             return object_store_problem(loaded)
+        case Kind.SCHEDULE:
+            return schedule_problem(loaded)
         case _:
             assert_never(kind)
+
+
+load_schedules_by(functools.partial(load_plugin_named, Kind.SCHEDULE))

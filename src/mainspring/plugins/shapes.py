@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
 from mainspring.domain.lanes import SlotKind
@@ -96,6 +97,26 @@ class ObjectStore(Protocol):
         """Remove these, at most 1,000 at a time. That one is not there is no error."""
 
 
+class Times(Protocol):
+    """When a schedule fires, if no cron line says it: `@dag(schedule="name:address")`.
+
+    Asked again and again, by engines and command lines, and expected to answer the same for ever,
+    in microseconds and without reaching out: an engine waits for the answer before it goes on.
+    `mainspring.testing.conformance: check_schedule` tries it.
+    """
+
+    def __init__(self, address: str) -> None:
+        """`address` is what stands behind the colon, perhaps nothing. Raises `InputError` if it
+        makes no sense.
+        """
+
+    def next_instant(self, after: datetime) -> datetime | None:
+        """The first one after this instant, with a zone and in whole seconds; None for none."""
+
+    def last_instant(self, before: datetime) -> datetime | None:
+        """The last one at this instant or before it; None for none."""
+
+
 def executor_problem(loaded: object) -> str:
     """Why this cannot be an executor, or nothing; completes the sentence "it …"."""
     if not isinstance(loaded, type):
@@ -129,6 +150,15 @@ def object_store_problem(loaded: object) -> str:
     missing = [
         name for name in ("put", "get", "delete") if not callable(getattr(loaded, name, None))
     ]
+    return f"lacks {listed(missing)}" if missing else ""
+
+
+def schedule_problem(loaded: object) -> str:
+    """Why this cannot be a schedule, or nothing; completes the sentence "it …"."""
+    if not isinstance(loaded, type):
+        return f"is `{type(loaded).__name__}`, expected a class"
+    names = ("next_instant", "last_instant")
+    missing = [name for name in names if not callable(getattr(loaded, name, None))]
     return f"lacks {listed(missing)}" if missing else ""
 
 

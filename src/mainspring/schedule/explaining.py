@@ -13,6 +13,7 @@ from mainspring.schedule.specs import (
     DatesSpec,
     IntervalSpec,
     OnceSpec,
+    PluginSpec,
     RecurrenceSpec,
     ScheduleSpec,
     When,
@@ -68,6 +69,8 @@ def explain_when(when: When, spec: ScheduleSpec, name: str) -> str:
             return f"{len(set(several))} times from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
         case RecurrenceSpec(rule=rule):
             return f"by the rule `{' '.join(rule.split())}`"
+        case PluginSpec(name=plugin, address=address):
+            return f"by `{plugin}:{address}`"
         case _:
             assert_never(when)
 

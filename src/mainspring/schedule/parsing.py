@@ -4,6 +4,7 @@
     "every 90m"  "every 1h phase 15m"            an interval, perhaps with a phase
     "2026-11-15T08:30:00Z"                       once, at this instant
     "RRULE:FREQ=MONTHLY;BYDAY=-1FR"              a recurrence rule
+    "easter:-2 09:00 Europe/Berlin"              what a plug-in knows, by its name
     timedelta(minutes=90), datetime(…)           an interval, an instant
     ["0 9 * * *", "0 17 * * *"]                  several: their union
 
@@ -28,6 +29,7 @@ from mainspring.schedule.specs import (
     DatesSpec,
     IntervalSpec,
     OnceSpec,
+    PluginSpec,
     RecurrenceSpec,
     ScheduleSpec,
     When,
@@ -39,6 +41,7 @@ Written: TypeAlias = str | timedelta | datetime | When
 
 _EVERY = re.compile(r"@?every\s+(.+?)(?:\s+phase\s+(.+))?", re.IGNORECASE)
 _INSTANT = re.compile(r"\d{4}-\d\d.*")
+_PLUGIN = re.compile(r"([a-z][a-z0-9_-]*):(.*)", re.DOTALL)
 _RULE = re.compile(r"(rrule:|dtstart|freq=)", re.IGNORECASE)
 _LENGTHS = {
     name.removesuffix("_seconds"): name
@@ -66,6 +69,8 @@ def when_from(written: Written) -> When:
     match given:
         case CronSpec() | IntervalSpec() | OnceSpec() | DatesSpec() | RecurrenceSpec():
             return given
+        case PluginSpec():
+            return given
         case timedelta():
             return interval_from(given)
         case datetime():
@@ -78,6 +83,8 @@ def when_from(written: Written) -> When:
                 return RecurrenceSpec(text)
             if _INSTANT.fullmatch(text):
                 return OnceSpec(instant_from(text))
+            if found := _PLUGIN.fullmatch(text):
+                return PluginSpec(found[1], found[2].strip())
             return CronSpec(text)
         case _:
             raise InvalidSchedule(

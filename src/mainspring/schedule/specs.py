@@ -22,6 +22,7 @@ from mainspring.domain.names import closest, name_problem
 from mainspring.domain.specs import Spec
 from mainspring.schedule.bounds import FIRST_INSTANT, LAST_INSTANT, seconds_of
 from mainspring.schedule.cron import cron_pattern
+from mainspring.schedule.plugged import Plugged
 from mainspring.schedule.zones import zone_named
 
 WHEN_MAX = 100
@@ -68,7 +69,14 @@ class RecurrenceSpec(Spec, frozen=True, tag="rrule"):
     rule: str
 
 
-When = CronSpec | IntervalSpec | OnceSpec | DatesSpec | RecurrenceSpec
+class PluginSpec(Spec, frozen=True, tag="plugin"):
+    """The instants that a plug-in knows; see `plugged.py`."""
+
+    name: str
+    address: str = ""
+
+
+When = CronSpec | IntervalSpec | OnceSpec | DatesSpec | RecurrenceSpec | PluginSpec
 
 
 class DstGap(StrEnum):
@@ -202,6 +210,9 @@ def _check_when(when: When, timezone: str) -> None:
             from mainspring.schedule.recurrence import recurrence
 
             recurrence(rule, timezone)
+        case PluginSpec(name=name, address=address):
+            if Plugged(name, address).next(FIRST_INSTANT) > LAST_INSTANT:
+                raise InvalidSchedule(name, address, "never comes in the years 1970 to 2099")
 
 
 def _check_moment(field: str, moment: datetime) -> None:

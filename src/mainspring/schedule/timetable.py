@@ -30,6 +30,7 @@ from mainspring.schedule.calendars import Calendar
 from mainspring.schedule.cron import cron_pattern
 from mainspring.schedule.months import date_of
 from mainspring.schedule.plain import Instants, Interval
+from mainspring.schedule.plugged import Plugged
 from mainspring.schedule.specs import (
     CronSpec,
     DatesSpec,
@@ -37,6 +38,7 @@ from mainspring.schedule.specs import (
     DstGap,
     IntervalSpec,
     OnceSpec,
+    PluginSpec,
     RecurrenceSpec,
     ScheduleSpec,
     When,
@@ -206,6 +208,8 @@ def source_of(when: When, spec: ScheduleSpec, name: str) -> Source:
             recurring = recurrence(rule, spec.timezone)
             changes = None if recurring.any_hour else _changes(spec)
             return ZonedSource(recurring.pattern, spec.timezone, changes)
+        case PluginSpec(name=plugin, address=address):
+            return Plugged(plugin, address)
         case _:
             assert_never(when)
 

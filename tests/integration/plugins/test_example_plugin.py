@@ -72,6 +72,7 @@ def test_it_is_listed(installed: Path) -> None:
         for kind, name, place in (
             ("executor", "polite", "mainspring_polite.executor:PoliteHost"),
             ("operator", "pack_folder", "mainspring_polite.operator:pack_folder"),
+            ("schedule", "quiet", "mainspring_polite.schedule:QuietNights"),
         )
     ]
     assert all(line["healthy"] for line in listed)

@@ -1,8 +1,10 @@
 """What Mainspring relies on, by its conformance kit, and what this package promises itself."""
 
+from mainspring_polite.schedule import QuietNights
+
 from mainspring import task
 from mainspring.operators import pack_folder
-from mainspring.testing.conformance import check_executor, check_operator
+from mainspring.testing.conformance import check_executor, check_operator, check_schedule
 
 
 @task(executor="polite")
@@ -28,3 +30,8 @@ def test_pack_folder_is_an_operator() -> None:
     spec = check_operator(pack_folder, "/var/data", to="data.tar.gz", name="pack", retries=2)
     assert spec.tasks[0].name == "pack"
     assert spec.tasks[0].retry.attempts == 3
+
+
+def test_quiet_is_a_schedule() -> None:
+    nights = check_schedule(QuietNights, "23:00 Europe/London", wrong_address="late")
+    assert {night.weekday() for night in nights if night.month < 12} == {4, 5}

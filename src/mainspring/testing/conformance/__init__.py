@@ -4,6 +4,7 @@
     check_notifier        notices told, at once and twice
     check_object_store    objects put, read in parts, broken off and deleted
     check_operator        drawn in a dag, stored, found again
+    check_schedule        asked forwards and backwards, over years
 
 Each raises `AssertionError` with what is wrong. Call them from your tests; nothing else is needed,
 and no database.
@@ -13,5 +14,12 @@ from mainspring.testing.conformance.executors import check_executor
 from mainspring.testing.conformance.notifiers import check_notifier
 from mainspring.testing.conformance.object_stores import check_object_store
 from mainspring.testing.conformance.operators import check_operator
+from mainspring.testing.conformance.schedules import check_schedule
 
-__all__ = ["check_executor", "check_notifier", "check_object_store", "check_operator"]
+__all__ = [
+    "check_executor",
+    "check_notifier",
+    "check_object_store",
+    "check_operator",
+    "check_schedule",
+]
