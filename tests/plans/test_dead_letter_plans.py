@@ -116,3 +116,11 @@ async def test_letters_of_a_run_are_found_by_key(connection: Connection, place: 
         assert handled(plan, "problem") <= 8, plan.text
         assert handled(plan, "run") <= 2, plan.text
         assert not plan.read_whole() & {"problem", "run", "run_history_1"}, plan.text
+
+
+async def test_the_last_discarded_letters_are_read_from_the_end(connection: Connection) -> None:
+    # As autovacuum does; without it a few thousand may be sorted.
+    await connection.execute("analyze mainspring.problem, mainspring.remark")
+    plan = await explain(connection, "page_discarded", 1, None, None, ALWAYS, 50, run=True)
+    assert plan.root.rows == 50
+    assert handled(plan, "problem") == 50, plan.text

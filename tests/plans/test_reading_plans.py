@@ -48,3 +48,9 @@ async def test_a_long_queue_is_counted_up_to_a_limit(plain_connection: Connectio
     plan = await explain(plain_connection, "measure_lanes", [DEFAULT_LANE], 50, run=True)
     read = [node.handled for node in plan.root.walk() if node.relation == "ready"]
     assert max(read) <= 50, plan.text
+
+
+async def test_reruns_of_a_run_are_found_by_index(plain_connection: Connection) -> None:
+    run_id = await plain_connection.fetchval("select max(id) from mainspring.run")
+    plan = await explain(plain_connection, "list_reruns", run_id, 100, run=True)
+    assert not plan.read_whole() & {"run", "run_history_1"}, plan.text

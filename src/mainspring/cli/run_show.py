@@ -56,7 +56,7 @@ async def whole_run(client: Client, run: RunLine) -> dict[str, Any]:
     from mainspring.store import dead_letters, reading
 
     attempts = await client.ask(reading.list_attempts, run, limit=100_000)
-    return shapes.run_whole(
+    whole = shapes.run_whole(
         run,
         await client.ask(reading.read_spec, run),
         await client.ask(reading.read_run_parameters, run.id),
@@ -66,6 +66,7 @@ async def whole_run(client: Client, run: RunLine) -> dict[str, Any]:
         await client.ask(dead_letters.list_remarks, run),
         (await client.ask(reading.read_dag_standing, run.dag)).pause,
     )
+    return {**whole, "reruns": await client.ask(reading.list_reruns, run.id)}
 
 
 class _Picture(NamedTuple):

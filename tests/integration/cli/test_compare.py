@@ -35,7 +35,8 @@ async def test_a_rerun_on_the_latest_version_is_a_new_run_that_knows_the_old_one
         f"run {told['id']} of orders version 2 (it was 1), again after run {old}"
     )
     assert f"again after run {old}" in (await command("run", "show", "last")).out
-    assert (await command("run", "show", old, "--json")).json["state"] == "failed"
+    before = (await command("run", "show", old, "--json")).json
+    assert (before["state"], before["reruns"]) == ("failed", [told["id"]])
     again = f"on the latest version, as run {told['id']}"
     assert again in (await command("run", "show", old)).out
     assert "on the latest version" not in (await command("run", "show", "last")).out
