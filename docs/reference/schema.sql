@@ -652,7 +652,10 @@ CREATE VIEW mainspring.run_view AS
                FROM mainspring.task t
               WHERE ((t.id >= r.id) AND (t.id < (r.id + v.tasks))))
         END AS started_at,
-    COALESCE(r.finished_at, one.finished_at) AS finished_at
+    COALESCE(r.finished_at, one.finished_at) AS finished_at,
+    r.schedule_id,
+    r.fire_at,
+    r.interval_start
    FROM (((mainspring.run r
      JOIN mainspring.dag d ON ((d.id = r.dag_id)))
      JOIN mainspring.version v ON ((v.id = r.version_id)))
@@ -677,7 +680,10 @@ UNION ALL
     0 AS open_tasks,
     h.failed_tasks,
     h.started_at,
-    h.finished_at
+    h.finished_at,
+    h.schedule_id,
+    h.fire_at,
+    h.interval_start
    FROM ((mainspring.run_history h
      JOIN mainspring.dag d ON ((d.id = h.dag_id)))
      JOIN mainspring.version v ON ((v.id = h.version_id)));

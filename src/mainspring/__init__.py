@@ -10,11 +10,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from mainspring.authoring.commands import Command
-from mainspring.authoring.context import Context, context
+from mainspring.authoring.context import Context, DataInterval, context
 from mainspring.authoring.dags import Dag, dag
 from mainspring.authoring.defaults import TaskDefaults
 from mainspring.authoring.ends import Fail, Retry, Skip
 from mainspring.authoring.retries import RetryPolicy
+from mainspring.authoring.schedules import Schedule
 from mainspring.authoring.tasks import Task, task
 from mainspring.domain.errors import (
     ConflictError,
@@ -34,6 +35,7 @@ __all__ = [
     "ConflictError",
     "Context",
     "Dag",
+    "DataInterval",
     "DefinitionError",
     "Fail",
     "InputError",
@@ -41,6 +43,7 @@ __all__ = [
     "NotFoundError",
     "Retry",
     "RetryPolicy",
+    "Schedule",
     "Skip",
     "SyncClient",
     "Task",

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from mainspring.authoring.context import Attempt
+from mainspring.authoring.context import Attempt, RunFire
 from mainspring.domain.bindings import arguments_of
 from mainspring.domain.errors import InputError
 from mainspring.domain.outcomes import Cancelled, Error, Failed, Outcome, decide
@@ -84,6 +84,7 @@ class Trial:
         due_at: datetime,
         random: Callable[[], float],
         side_by_side: bool,
+        fire: RunFire | None = None,
     ) -> None:
         self.now_seconds = 0.0
         self._spec = spec
@@ -92,6 +93,7 @@ class Trial:
         self._report = report
         self._run_id = run_id
         self._due_at = due_at
+        self._fire = fire
         self._random = random
         self._side_by_side = side_by_side
         self._limit_seconds = spec.timeout_seconds if side_by_side else None
@@ -170,6 +172,7 @@ class Trial:
                 term=counts.term,
                 due_at=self._due_at,
                 parameters=self._parameters_json,
+                fire=self._fire,
             ),
             arguments=arguments,
             lost=counts.lost,

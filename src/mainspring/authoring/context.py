@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 
 _TERM_BITS = 32
 PROGRESS_LENGTH_MAX = 200
+
+
+class DataInterval(NamedTuple):
+    """The stretch of time whose data a scheduled run is about, in UTC; `end` is not part of it."""
+
+    start: datetime
+    end: datetime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +54,12 @@ class Context:
     """Higher than that of every earlier attempt of this task in this run, also over failovers."""
     due_at: datetime
     """When the run was due, in UTC; the same for all its tasks and attempts."""
+    schedule: str | None = None
+    """The schedule that made the run; None if none did."""
+    fire_at: datetime | None = None
+    """The instant that the schedule names, in UTC, however late the run is; None without one."""
+    data_interval: DataInterval | None = None
+    """What the run is about: from the fire before to its own. None for a run without a fire."""
     parameters_json: bytes = field(default=b"{}", repr=False)
     report: Callable[[float, str], None] | None = field(default=None, repr=False, compare=False)
     """Who is told of progress; nobody outside of a worker."""
@@ -121,6 +134,14 @@ def context() -> Context:
 # --- for hosts ------------------------------------------------------------------------------
 
 
+class RunFire(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Which fire a run is for."""
+
+    schedule: str | None
+    fire_at: datetime
+    interval_start: datetime
+
+
 class Attempt(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a host is told of an attempt."""
 
@@ -134,6 +155,7 @@ class Attempt(msgspec.Struct, frozen=True, array_like=True, gc=False):
     due_at: datetime
     parameters: bytes | None
     """Of the run, JSON. None: they are the arguments. Empty: they are large and told apart."""
+    fire: RunFire | None = None
 
 
 class Told(Protocol):
@@ -163,6 +185,7 @@ def report_to(report: Callable[[Any, float, str], None]) -> None:
 
 def _context_of(told: Told) -> Context:
     attempt = told.attempt
+    fire = attempt.fire
     return Context(
         report=None if _report is None else functools.partial(_report, told),
         run_id=attempt.run_id,
@@ -172,6 +195,9 @@ def _context_of(told: Told) -> Context:
         generation=attempt.generation,
         fencing_token=(attempt.epoch << _TERM_BITS) + attempt.term,
         due_at=attempt.due_at,
+        schedule=None if fire is None else fire.schedule,
+        fire_at=None if fire is None else fire.fire_at,
+        data_interval=None if fire is None else DataInterval(fire.interval_start, fire.fire_at),
         parameters_json=told.arguments if attempt.parameters is None else attempt.parameters,
     )
 

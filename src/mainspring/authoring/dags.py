@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any, Generic, NoReturn, ParamSpec, overload
 
+import msgspec
+
 from mainspring.authoring.defaults import TaskDefaults
 from mainspring.authoring.drawing import Drawing, RunParameter
 from mainspring.authoring.options import (
@@ -20,6 +22,7 @@ from mainspring.authoring.options import (
     checked_text,
     first_line,
 )
+from mainspring.authoring.schedules import Misfire, Overlap, Scheduled, schedules_of
 from mainspring.authoring.signatures import annotations_of, signature_of
 from mainspring.domain.durations import Duration
 from mainspring.domain.errors import DefinitionError, MainspringError
@@ -121,6 +124,10 @@ def dag(
     notify: Sequence[str] | Mapping[str, Sequence[str]] = (),
     timeout: Duration | None = None,
     defaults: TaskDefaults | None = None,
+    schedule: Scheduled | None = None,
+    timezone: str | None = None,
+    misfire: Misfire | None = None,
+    overlap: Overlap | None = None,
 ) -> Callable[[Callable[P, Any]], Dag[P]]: ...
 
 
@@ -136,6 +143,10 @@ def dag(
     notify: Sequence[str] | Mapping[str, Sequence[str]] = (),
     timeout: Duration | None = None,
     defaults: TaskDefaults | None = None,
+    schedule: Scheduled | None = None,
+    timezone: str | None = None,
+    misfire: Misfire | None = None,
+    overlap: Overlap | None = None,
 ) -> Dag[P] | Callable[[Callable[P, Any]], Dag[P]]:
     """Make a dag of a function: its parameters are the run's, the tasks it calls are the graph.
 
@@ -143,6 +154,10 @@ def dag(
     people, and no part of the graph: `doc` is Markdown, the docstring if it is not given, and
     `description` its first line; `notify` names who is told of runs that failed, such as
     `["webhook:https://…"]`, or of others too: `{"failed": […], "succeeded": ["log"]}`.
+
+    `schedule` says when it runs by itself: a cron line, `"every 90m"`, an instant, an RRULE, or a
+    list of these, with `timezone`, `misfire` and `overlap`; or one or several `Schedule`s, which
+    have more options and parameters of their own.
     """
 
     def decorate(function: Callable[P, Any]) -> Dag[P]:
@@ -168,6 +183,9 @@ def dag(
             tags=_tags(what, tags),
             notify=_notify(what, notify),
         )
+        said = {"timezone": timezone, "misfire": misfire, "overlap": overlap}
+        schedules = schedules_of(what, options, schedule, said)
+        options = msgspec.structs.replace(options, schedules=schedules)
         return Dag(function, options, _task_defaults(what, defaults))
 
     return decorate if function is None else decorate(function)

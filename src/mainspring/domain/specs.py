@@ -3,7 +3,8 @@
 Specs are frozen, JSON in and JSON out. They hold no code; a task names its function by `entry`,
 which a host child imports from the run's snapshot. A spec has two parts: its graph, which never
 changes once stored, since `DagSpec.digest()` is the identity of a version; and what it says about
-itself to people, which is stored with the dag, where a better text makes no new version.
+itself to people, which is stored with the dag, where a better text makes no new version. Neither
+does another schedule: when a dag runs is no part of what it does.
 """
 
 from __future__ import annotations
@@ -115,6 +116,17 @@ class ParameterSpec(Spec, frozen=True):
     default: Any = None
 
 
+class ScheduleInCode(Spec, frozen=True):
+    """A schedule that the file of a dag defines."""
+
+    name: str
+    """Of the whole: the dag's, with its own after a dot if it has one."""
+    spec: dict[str, Any]
+    """As JSON data; what it says is for `mainspring.schedule`, where it is a `ScheduleSpec`."""
+    parameters: dict[str, Any] = {}
+    note: str = ""
+
+
 class DagSpec(Spec, frozen=True):
     name: str
     tasks: tuple[TaskSpec, ...]
@@ -130,14 +142,16 @@ class DagSpec(Spec, frozen=True):
     tags: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
     """Who is told of ends: `state notifier:address`."""
+    schedules: tuple[ScheduleInCode, ...] = ()
+    """Known where the file is read; afterwards they are rows of their own."""
 
     def digest(self) -> bytes:
         """Of the graph alone."""
         return hashlib.sha256(msgspec.json.encode(self.graph(), order="deterministic")).digest()
 
     def graph(self) -> DagSpec:
-        """The spec without what it says about itself."""
-        return self.told(About())
+        """The spec without what it says about itself, and without when it runs."""
+        return msgspec.structs.replace(self.told(About()), schedules=())
 
     def about(self) -> About:
         return About(

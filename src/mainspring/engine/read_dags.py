@@ -3,7 +3,8 @@
 User code is imported in a child process only. A file that cannot be read is reported and the
 last good version of its dags stays; so is a folder that cannot be read or kept as a whole. The
 content is kept in the database before any dag points to it. Every engine that has the folder reads
-it; storing the same thing twice changes nothing.
+it; storing the same thing twice changes nothing. A schedule that cannot be put is a problem of its
+file, and tried again until it can.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import structlog
 
@@ -31,9 +33,15 @@ from mainspring.bundles.sources import sources_of
 from mainspring.config import SNAPSHOTS_CACHED, Config
 from mainspring.domain.errors import InputError, MainspringError, UnavailableError
 from mainspring.engine.keep_code import KeepCode
+from mainspring.store.code_schedules import (
+    Stored,
+    Unfit,
+    store_code_schedules,
+    written_in,
+)
 from mainspring.store.connection import Connection, Line
 from mainspring.store.dags import Found, mark_gone, register_dags, set_file_problems
-from mainspring.store.wakeups import listen_for_dags
+from mainspring.store.wakeups import listen_for_dags, notify_ready
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +63,7 @@ class ReadDags:
         self._asked = asyncio.Event()
         self._read_digest = ""
         self._complaint = ""
+        self._unfit = _Unfit([], [])
 
     async def run(self) -> None:
         if self._dags is None and self._checkout is None:
@@ -91,6 +100,7 @@ class ReadDags:
         folder = await self._folder()
         digest = await asyncio.to_thread(tree_digest, folder)
         if digest == self._read_digest:
+            await self._try_again()
             return False
         # From here on we look at the copy: the folder may change under our eyes.
         snapshot = await asyncio.to_thread(take_snapshot, folder, cache)
@@ -110,12 +120,17 @@ class ReadDags:
             sources = await asyncio.to_thread(sources_of, snapshot.path, report)
             faults.point("a folder of dags is read and not stored")
             await self._code.keep(snapshot)
-            await self._line.call(_store, report, sources, snapshot.digest)
+            self._unfit = await self._line.call(_store, report, sources, snapshot.digest)
         finally:
             held.release()
         self._read_digest = snapshot.digest
         await asyncio.to_thread(prune_cache, cache, SNAPSHOTS_CACHED)
         return True
+
+    async def _try_again(self) -> None:
+        """Schedules that could not be put: by now their calendar may be there, or the name free."""
+        if self._unfit.schedules:
+            self._unfit = await self._line.call(_store_unfit, self._unfit)
 
     async def _folder(self) -> Path:
         if self._checkout is not None:
@@ -134,9 +149,16 @@ class ReadDags:
         self._complaint, self._read_digest = words, ""
 
 
+class _Unfit(NamedTuple):
+    """What could not be put, and the problems of the files besides."""
+
+    schedules: Sequence[Unfit]
+    problems: Sequence[FileProblem]
+
+
 async def _store(
     connection: Connection, report: BundleReport, sources: Mapping[str, bytes], snapshot: str
-) -> None:
+) -> _Unfit:
     found = [Found(spec, report.files[spec.name], sources[spec.name]) for spec in report.dags]
     registered = await register_dags(connection, found, snapshot)
     for spec, stored in zip(report.dags, registered, strict=True):
@@ -145,10 +167,48 @@ async def _store(
     unread = {problem.file for problem in report.problems}
     for name in await mark_gone(connection, report.files, unread):
         log.warning("dag is gone", name=name)
-    for problem in report.problems:
+    faults.point("dags are stored and their schedules are not")
+    written = [
+        written_in(schedule, dag, stored.dag_id)
+        for dag, stored in zip(found, registered, strict=True)
+        for schedule in dag.spec.schedules
+    ]
+    unfit = await _put(connection, store_code_schedules(connection, written, unread_files=unread))
+    for problem in [*report.problems, *map(_problem_of, unfit)]:
         words = _words(problem.message, problem.hint)
         log.error("dag file", file=problem.file, line=problem.line, error=words)
-    await set_file_problems(connection, _by_file(report.problems))
+    await _tell(connection, report.problems, unfit)
+    return _Unfit(unfit, report.problems)
+
+
+async def _store_unfit(connection: Connection, before: _Unfit) -> _Unfit:
+    """Only these: what else the folder says was put, and may have been changed since."""
+    written = [unfit.written for unfit in before.schedules]
+    unfit = await _put(connection, store_code_schedules(connection, written, remove=False))
+    if unfit != before.schedules:
+        await _tell(connection, before.problems, unfit)
+    return _Unfit(unfit, before.problems)
+
+
+async def _put(connection: Connection, storing: Awaitable[Stored]) -> list[Unfit]:
+    stored = await storing
+    for name in stored.put:
+        log.info("schedule", name=name)
+    for name in stored.removed:
+        log.info("schedule is gone", name=name)
+    if stored.lanes:
+        await notify_ready(connection, stored.lanes)
+    return stored.unfit
+
+
+async def _tell(
+    connection: Connection, problems: Sequence[FileProblem], unfit: Sequence[Unfit]
+) -> None:
+    await set_file_problems(connection, _by_file([*problems, *map(_problem_of, unfit)]))
+
+
+def _problem_of(unfit: Unfit) -> FileProblem:
+    return FileProblem(unfit.written.file, None, unfit.message, unfit.hint)
 
 
 def _by_file(problems: Sequence[FileProblem]) -> list[tuple[str, int | None, str]]:

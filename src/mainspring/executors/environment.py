@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import datetime
 from types import MappingProxyType
 
 from mainspring.authoring.context import Context
@@ -23,6 +24,13 @@ _ATTEMPT = (
     "MAINSPRING_ATTEMPT_KEY",
     "MAINSPRING_FENCING_TOKEN",
 )
+_FIRE = (
+    "MAINSPRING_SCHEDULE",
+    "MAINSPRING_FIRE_AT",
+    "MAINSPRING_DATA_INTERVAL_START",
+    "MAINSPRING_DATA_INTERVAL_END",
+)
+"""Only of a run that a schedule has made."""
 
 
 def environment_for_hosts(mark: str | None = None) -> dict[str, str]:
@@ -31,7 +39,7 @@ def environment_for_hosts(mark: str | None = None) -> dict[str, str]:
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name not in _WITHHELD and name not in _ATTEMPT
+        if name not in _WITHHELD and name not in _ATTEMPT and name not in _FIRE
     }
     # For Python programs that a task starts: their output is to be seen while they run.
     environment["PYTHONUNBUFFERED"] = "1"
@@ -54,4 +62,19 @@ def environment_for_commands(
         context.attempt_key,
         context.fencing_token,
     )
-    return {**os.environ, **variables, **dict(zip(_ATTEMPT, map(str, told), strict=True))}
+    attempt = dict(zip(_ATTEMPT, map(str, told), strict=True))
+    return {**os.environ, **variables, **attempt, **_fire(context)}
+
+
+def _fire(context: Context) -> dict[str, str]:
+    told = (context.schedule, context.fire_at, *(context.data_interval or (None, None)))
+    return {
+        name: value if isinstance(value, str) else _instant(value)
+        for name, value in zip(_FIRE, told, strict=True)
+        if value is not None
+    }
+
+
+def _instant(moment: datetime) -> str:
+    """As everywhere outside of Python: `2026-11-15T02:00:00Z`."""
+    return moment.isoformat().replace("+00:00", "Z")

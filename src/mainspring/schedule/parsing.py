@@ -17,13 +17,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from enum import StrEnum
+from typing import Any, TypeAlias, get_type_hints
 
 import msgspec
 
 from mainspring.domain.durations import Duration, parse_duration
 from mainspring.domain.errors import InputError, InvalidSchedule
-from mainspring.domain.names import closest
+from mainspring.domain.names import closest, listed
+from mainspring.domain.parameters import what_is_wrong
 from mainspring.schedule.specs import (
     CronSpec,
     DatesSpec,
@@ -139,6 +141,16 @@ def _together(whens: Sequence[When]) -> tuple[When, ...]:
     return (DatesSpec(instants), *(when for when in whens if not isinstance(when, OnceSpec)))
 
 
+def _names(exclude: object) -> tuple[object, ...]:
+    if isinstance(exclude, str):
+        return (exclude,)
+    if not isinstance(exclude, (list, tuple, set, frozenset)):
+        raise InvalidSchedule(
+            "exclude", exclude, "is no list of calendars", hint='write `exclude=["holidays"]`'
+        )
+    return tuple(sorted(exclude, key=str) if isinstance(exclude, (set, frozenset)) else exclude)
+
+
 def _with(spec: ScheduleSpec, options: Mapping[str, Any]) -> ScheduleSpec:
     known = {*ScheduleSpec.__struct_fields__, *_LENGTHS} - {"when"}
     values: dict[str, Any] = {}
@@ -151,7 +163,7 @@ def _with(spec: ScheduleSpec, options: Mapping[str, Any]) -> ScheduleSpec:
         elif name in ("start", "end") and isinstance(value, str):
             value = instant_from(value, name)
         elif name == "exclude":
-            value = (value,) if isinstance(value, str) else tuple(value)
+            value = _names(value)
         elif name == "overlap" and (found := re.fullmatch(r"max=(\d{1,9})", str(value))):
             value = "buffer_all"
             values["overlap_max"] = int(found[1])
@@ -164,4 +176,19 @@ def _with(spec: ScheduleSpec, options: Mapping[str, Any]) -> ScheduleSpec:
             {**msgspec.structs.asdict(spec), **values}, ScheduleSpec, from_attributes=True
         )
     except msgspec.ValidationError as error:
-        raise InvalidSchedule("schedule", ", ".join(values), f"cannot be: {error}") from None
+        raise _misfit(error, values) from None
+
+
+def _misfit(error: msgspec.ValidationError, values: Mapping[str, Any]) -> InvalidSchedule:
+    place, reason = what_is_wrong(error)
+    name = place.partition("[")[0]
+    kind = get_type_hints(ScheduleSpec).get(name)
+    hint = ""
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        reason, hint = "is no choice", f"one of {listed(kind)}"
+    return InvalidSchedule(
+        name.removesuffix("_seconds"),
+        values.get(name),
+        reason.replace("expected", "is not"),
+        hint=hint,
+    )

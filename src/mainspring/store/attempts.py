@@ -56,6 +56,10 @@ class Claimed(msgspec.Struct, frozen=True):
     """Of its run, JSON: None is {}, empty means that they are large and to be fetched."""
     many: bool
     """Whether its run has other tasks."""
+    schedule_id: int | None = None
+    """Of a run that a schedule has made; one for a fire of a backfill may have none."""
+    fire_at: datetime | None = None
+    interval_start: datetime | None = None
 
 
 class Renewed(msgspec.Struct, frozen=True):
@@ -357,4 +361,7 @@ def _claimed(row: asyncpg.Record, claim_id: UUID, many: bool) -> Claimed:
         row["due_at"],
         row["parameters"],
         many,
+        row["schedule_id"],
+        row["fire_at"],
+        row["interval_start"],
     )

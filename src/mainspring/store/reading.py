@@ -87,6 +87,10 @@ class RunLine(msgspec.Struct, frozen=True):
     finished_at: datetime | None
     read_at: datetime
     """The database's clock when this was read: what "ago" is measured from."""
+    schedule: str | None = None
+    """What made the run, if it was a schedule; a fire of a backfill may have none."""
+    fire_at: datetime | None = None
+    interval_start: datetime | None = None
 
     @property
     def closed(self) -> bool:

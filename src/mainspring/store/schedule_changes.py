@@ -65,12 +65,32 @@ class Changed(msgspec.Struct, frozen=True):
     lanes: frozenset[int]
 
 
-class _Known(msgspec.Struct, frozen=True):
+class KnownSchedule(msgspec.Struct, frozen=True):
+    """What is stored under a name, be it gone or not."""
+
     id: int
     version: int
     in_code: bool
     gone: bool
     dag_id: int
+    spec: bytes
+    parameters: bytes | None
+    note: str
+
+    def is_already(self, intent: Intent, dag_id: int) -> bool:
+        """Whether putting what a file says would change nothing."""
+        is_stored = self.spec, self.parameters, self.note, self.dag_id
+        is_meant = encoded_spec(intent), encoded_parameters(intent), intent.note, dag_id
+        return self.in_code and intent.in_code and not self.gone and is_stored == is_meant
+
+
+class NewSchedule(msgspec.Struct, frozen=True):
+    """A schedule that was not there before, ready to be stored."""
+
+    intent: Intent
+    dag_id: int
+    by: str
+    next_fire_at: datetime | None
 
 
 async def create_schedule(
@@ -103,11 +123,7 @@ async def put_schedule(
 ) -> Put:
     """Make the schedule what is intended; with `version`, only if that is the one in force."""
     async with connection.transaction():
-        known = await _find(connection, intent.name, tenant_id)
-        if known is not None:
-            await lock_schedules(connection, [known.id])
-            known = await _find(connection, intent.name, tenant_id)
-            assert known is not None
+        known = await _locked(connection, intent.name, tenant_id)
         in_force = 0 if known is None or known.gone else known.version
         if version is not None and version != in_force:
             raise ConflictError(
@@ -116,9 +132,58 @@ async def put_schedule(
                 else f"there is no schedule `{intent.name}` of version {version}",
                 hint=f"`mainspring schedule show {intent.name}` shows it as it is now",
             )
-        if known is not None and known.in_code and not known.gone and not intent.in_code:
-            raise _written_in_code(intent.name)
+        _check_owner(known, intent)
         return await _put(connection, intent, known, by, now, tenant_id)
+
+
+async def put_code_schedule(
+    connection: Connection,
+    intent: Intent,
+    *,
+    by: str,
+    now: datetime | None = None,
+    tenant_id: int = DEFAULT_TENANT,
+) -> Put | None:
+    """The same, as a file says it; None if it is so already.
+
+    Every engine that reads the file comes here. The lock lets one of them make the change, and the
+    others find it made.
+    """
+    async with connection.transaction():
+        known = await _locked(connection, intent.name, tenant_id)
+        _check_owner(known, intent)
+        dag = await _dag(connection, intent, tenant_id)
+        if known is not None and known.is_already(intent, dag.id):
+            return None
+        return await _put(connection, intent, known, by, now, tenant_id)
+
+
+async def create_schedules(
+    connection: Connection,
+    made: Sequence[NewSchedule],
+    at: datetime,
+    *,
+    tenant_id: int = DEFAULT_TENANT,
+) -> dict[str, int]:
+    """New schedules, from `at` on; the ids of those whose names were free."""
+    intents = [each.intent for each in made]
+    rows = await fetch(
+        connection,
+        statement("create_schedules"),
+        tenant_id,
+        [intent.name for intent in intents],
+        [each.dag_id for each in made],
+        [encoded_spec(intent) for intent in intents],
+        [encoded_parameters(intent) for intent in intents],
+        [intent.in_code for intent in intents],
+        [intent.note for intent in intents],
+        [each.by for each in made],
+        [shard_of(intent.name) for intent in intents],
+        [is_tracked(intent.spec) for intent in intents],
+        [each.next_fire_at for each in made],
+        at,
+    )
+    return {row["name"]: row["id"] for row in rows}
 
 
 async def pause_schedule(
@@ -171,9 +236,9 @@ async def remove_schedule(
 ) -> Changed:
     """It is no more; what it has fired, and its ledger, stay."""
     async with connection.transaction():
-        known = await _find(connection, name, tenant_id)
-        if known is not None and known.in_code and not known.gone and not from_code:
-            raise _written_in_code(name)
+        known = await _locked(connection, name, tenant_id)
+        if known is not None and not known.gone and known.in_code != from_code:
+            raise no_schedule(name) if from_code else _written_in_code(name)
         change = await _Change.begin(connection, name, now, tenant_id)
         if change.standing.paused:
             await change.account_for_pause()
@@ -306,7 +371,7 @@ class _Change:
 async def _put(
     connection: Connection,
     intent: Intent,
-    known: _Known | None,
+    known: KnownSchedule | None,
     by: str,
     now: datetime | None,
     tenant_id: int,
@@ -314,7 +379,7 @@ async def _put(
     calendars = await read_calendars(connection, tenant_id=tenant_id)
     check_spec(intent.spec, calendars)
     dag = await _dag(connection, intent, tenant_id)
-    parameters = _checked_parameters(dag, intent)
+    ParameterCheck(dag.spec).encode(intent.parameters)
     lanes: set[int] = set()
     if known is not None and not known.gone:
         change = await _Change.of(connection, known.id, now, tenant_id)
@@ -323,39 +388,63 @@ async def _put(
         lanes, at = change.lanes, change.standing.now
     else:
         at = now or await read_clock(connection)
-    timetable = Timetable(
-        intent.spec, intent.name, {name: Calendar(calendars[name]) for name in intent.spec.exclude}
-    )
-    first = timetable.next_fire(at)
-    next_fire_at = None if first is None else first.at
-    encoded, tracked = _encode(intent.spec), is_tracked(intent.spec)
+    next_fire_at = first_fire(intent, calendars, at)
     if known is None:
-        rows = await fetch(
-            connection,
-            statement("create_schedule"),
-            *(tenant_id, intent.name, dag.id, encoded, parameters, intent.in_code, intent.note),
-            *(by, shard_of(intent.name), tracked, next_fire_at, at),
-        )
-        if not rows:
+        new = NewSchedule(intent, dag.id, by, next_fire_at)
+        made = await create_schedules(connection, [new], at, tenant_id=tenant_id)
+        if not made:
             raise ConflictError(
                 f"somebody else has just made a schedule `{intent.name}`",
                 hint="look, and try again",
             )
-        return Put(rows[0]["id"], 1, next_fire_at)
+        return Put(made[intent.name], 1, next_fire_at)
     rows = await fetch(
         connection,
         statement("put_schedule"),
-        *(known.id, dag.id, encoded, parameters, intent.in_code, intent.note, by, tracked),
-        *(next_fire_at, at),
+        *(known.id, dag.id, encoded_spec(intent), encoded_parameters(intent)),
+        *(intent.in_code, intent.note, by, is_tracked(intent.spec), next_fire_at, at),
     )
     return Put(known.id, rows[0]["version"], next_fire_at, frozenset(lanes))
 
 
-async def _find(connection: Connection, name: str, tenant_id: int) -> _Known | None:
+def first_fire(
+    intent: Intent, calendars: Mapping[str, CalendarSpec], at: datetime
+) -> datetime | None:
+    """The first one after `at`."""
+    excluded = {name: Calendar(calendars[name]) for name in intent.spec.exclude}
+    first = Timetable(intent.spec, intent.name, excluded).next_fire(at)
+    return None if first is None else first.at
+
+
+def encoded_spec(intent: Intent) -> bytes:
+    return _encode(intent.spec)
+
+
+def encoded_parameters(intent: Intent) -> bytes | None:
+    """As they were given: defaults are those of the dag when it fires."""
+    return _encode(dict(intent.parameters)) if intent.parameters else None
+
+
+async def _find(connection: Connection, name: str, tenant_id: int) -> KnownSchedule | None:
     rows: Sequence[asyncpg.Record] = await fetch(
         connection, statement("find_schedule"), tenant_id, name
     )
-    return _Known(*rows[0].values()) if rows else None
+    return KnownSchedule(*rows[0].values()) if rows else None
+
+
+async def _locked(connection: Connection, name: str, tenant_id: int) -> KnownSchedule | None:
+    """As it is now, and stays until we are done."""
+    known = await _find(connection, name, tenant_id)
+    if known is None:
+        return None
+    await lock_schedules(connection, [known.id])
+    return await _find(connection, name, tenant_id)
+
+
+def _check_owner(known: KnownSchedule | None, intent: Intent) -> None:
+    if known is None or known.gone or known.in_code == intent.in_code:
+        return
+    raise _written_in_code(intent.name) if known.in_code else _made_by_hand(intent.name)
 
 
 async def _dag(connection: Connection, intent: Intent, tenant_id: int) -> DagRow:
@@ -368,12 +457,6 @@ async def _dag(connection: Connection, intent: Intent, tenant_id: int) -> DagRow
     return dag
 
 
-def _checked_parameters(dag: DagRow, intent: Intent) -> bytes | None:
-    """As they were given: defaults are those of the dag when it fires."""
-    ParameterCheck(dag.spec).encode(intent.parameters)
-    return _encode(dict(intent.parameters)) if intent.parameters else None
-
-
 def no_schedule(name: str) -> NotFoundError:
     return NotFoundError(
         f"there is no schedule `{name}`", hint="`mainspring schedule list` shows what there is"
@@ -384,4 +467,11 @@ def _written_in_code(name: str) -> ConflictError:
     return ConflictError(
         f"schedule `{name}` is written in the file of its dag",
         hint="change it there; `mainspring schedule pause` stops it meanwhile",
+    )
+
+
+def _made_by_hand(name: str) -> ConflictError:
+    return ConflictError(
+        f"there is a schedule `{name}` already, and no file has made it",
+        hint=f"`mainspring schedule remove {name}`, or give the one in the file another name",
     )

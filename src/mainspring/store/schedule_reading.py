@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -74,18 +75,6 @@ class FireLine(msgspec.Struct, frozen=True):
     reason: str | None
 
 
-class CodeSchedule(msgspec.Struct, frozen=True):
-    """A schedule that the file of a dag defines, or did."""
-
-    id: int
-    name: str
-    dag_id: int
-    spec: bytes
-    parameters: bytes | None
-    note: str
-    gone: bool
-
-
 async def list_schedules(
     connection: Connection,
     *,
@@ -113,19 +102,18 @@ async def list_versions(connection: Connection, schedule_id: int) -> list[Schedu
     ]
 
 
+async def read_schedule_names(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
+    """Also of those that are gone: a name never changes."""
+    rows = await fetch(connection, statement("read_schedule_names"), list(ids))
+    return {row["id"]: row["name"] for row in rows}
+
+
 async def page_fires(
     connection: Connection, schedule_id: int, *, before: datetime | None = None, limit: int = 20
 ) -> list[FireLine]:
     """Newest first."""
     rows = await fetch(connection, statement("page_fires"), schedule_id, before, limit)
     return [FireLine(*row.values()) for row in rows]
-
-
-async def list_code_schedules(
-    connection: Connection, *, tenant_id: int = DEFAULT_TENANT
-) -> list[CodeSchedule]:
-    rows = await fetch(connection, statement("code_schedules"), tenant_id)
-    return [CodeSchedule(*row.values()) for row in rows]
 
 
 def _line(row: asyncpg.Record) -> ScheduleLine:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from mainspring.authoring.calling import AnyTask, resolve
+from mainspring.authoring.context import RunFire
 from mainspring.authoring.tasks import Task
 from mainspring.domain.errors import DefinitionError, InputError
 from mainspring.domain.names import closest, listed, shown
@@ -23,12 +24,13 @@ from mainspring.domain.specs import DagSpec, TaskSpec
 from mainspring.domain.states import TaskState
 from mainspring.testing.attempts import Failure, Fakes, Made, make_attempt
 from mainspring.testing.clock import virtual_sleep
+from mainspring.testing.fires import fire_of, instant
 from mainspring.testing.graphs import Subject, drawn
 from mainspring.testing.results import AttemptResult, RunResult, TaskResult
 from mainspring.trial import Due, Trial, Tried
 
 RUN_ID = 1
-_OPTIONS = ("results", "fail", "at", "parameters")
+_OPTIONS = ("results", "fail", "at", "fire_at", "schedule", "data_interval", "parameters")
 
 log = logging.getLogger("mainspring.testing")
 
@@ -40,6 +42,9 @@ def run_dag(
     results: Mapping[str, Any] | None = None,
     fail: Mapping[str, Failure | Sequence[Failure]] | None = None,
     at: datetime | None = None,
+    fire_at: datetime | None = None,
+    schedule: str | None = None,
+    data_interval: tuple[datetime, datetime] | None = None,
     parameters: Mapping[str, Any] | None = None,
     **named: Any,
 ) -> RunResult:
@@ -52,17 +57,25 @@ def run_dag(
     a list with one for each of its first attempts; `Lost()` and `TimedOut()` among them. `at`:
     when the run was due, for `context().due_at`.
 
+    `fire_at`: run as a schedule of the dag would at this instant, with its parameters, where none
+    are given, and its data interval. Of several schedules `schedule` names one; `data_interval` is
+    for a dag that has none in its file.
+
     Rests between attempts and sleeps take no time; `elapsed_seconds` tells how long it would have
     taken. Rests are as long as the policy says, without their random part.
     """
     spec, functions = drawn(dag)
+    options = (results, fail, at, fire_at, schedule, data_interval)
+    given = _given(spec, parameters, named, used=any(options))
+    fire, scheduled = fire_of(spec, fire_at, schedule, data_interval)
     run = _Run(
         spec,
         {entry: _task(spec, entry, function) for entry, function in functions.items()},
-        _given(spec, parameters, named, used=bool(results or fail or at)),
+        validate_parameters(spec, {**scheduled, **given}),
         _fakes(spec, results or {}, fail or {}),
         _folder(dag.function),
-        _instant(at),
+        instant("at", at or fire_at or datetime.now(UTC)),
+        fire,
     )
     try:
         asyncio.get_running_loop()
@@ -84,6 +97,7 @@ class _Run:
         fakes: Fakes,
         folder: Path,
         due_at: datetime,
+        fire: RunFire | None,
     ) -> None:
         self._spec = spec
         self._tasks = tasks
@@ -98,6 +112,7 @@ class _Run:
             due_at=due_at,
             random=lambda: 0.0,
             side_by_side=True,
+            fire=fire,
         )
         self._order: dict[str, None] = {}
         self._made: dict[int, tuple[Due, Made]] = {}
@@ -182,7 +197,7 @@ def _given(
             f"parameters are given twice: as `parameters` and by name ({listed(named)})",
             hint="put all of them into `parameters={…}`",
         )
-    return validate_parameters(spec, dict(named if parameters is None else parameters))
+    return dict(named if parameters is None else parameters)
 
 
 def _fakes(
@@ -221,14 +236,6 @@ def _folder(function: Callable[..., Any]) -> Path:
     except TypeError:  # a callable that is no function
         return Path.cwd()
     return file.parents[function.__module__.count(".")]
-
-
-def _instant(at: datetime | None) -> datetime:
-    if at is None:
-        return datetime.now(UTC)
-    if at.tzinfo is None:
-        raise InputError(f"`at`: {at} has no time zone", hint="write `datetime(…, tzinfo=UTC)`")
-    return at.astimezone(UTC)
 
 
 def _task(spec: DagSpec, entry: str, function: Callable[..., Any]) -> AnyTask:

@@ -1,7 +1,7 @@
 """From a claimed task to a job: its spec, its code, its arguments.
 
-Specs are cached for the worker's life; they never change. Results of parents are read when they are
-needed, except those that the granting completion just reported. The code of a run is found by
+Specs and names of schedules are cached, as they never change. Results of parents are read when they
+are needed, except those that the granting completion just reported. The code of a run is found by
 `worker/code.py`.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from mainspring.authoring.context import Attempt
+from mainspring.authoring.context import Attempt, RunFire
 from mainspring.config import Config
 from mainspring.domain.bindings import arguments_of
 from mainspring.domain.errors import InputError
@@ -23,11 +23,13 @@ from mainspring.store.attempts import Claimed
 from mainspring.store.connection import Line
 from mainspring.store.dags import read_versions
 from mainspring.store.payloads import read_parameters, read_results
+from mainspring.store.schedule_reading import read_schedule_names
 from mainspring.worker.apps import package_of
 from mainspring.worker.code import Code, Missing
 
 _RESULTS_PER_READ = 1000
 _MISSING_APP_DELAY_SECONDS = 5.0
+_SCHEDULES_KEPT = 50_000
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -48,6 +50,7 @@ class Inputs:
     ) -> None:
         self._line = line
         self._versions: dict[int, Version] = {}
+        self._schedules: dict[int, str] = {}
         self._folders = Code(config, line, code_in_use)
         self._packages = {package_of(app) for app in config.apps}
 
@@ -103,6 +106,7 @@ class Inputs:
                 claimed.term,
                 claimed.due_at,
                 None if plain else stored,
+                None if claimed.fire_at is None else self._fire(claimed),
             ),
             parameters if plain else _arguments(claimed, task, parameters, results),
             task.timeout_seconds,
@@ -114,12 +118,26 @@ class Inputs:
             large_parameters=None if plain or stored else parameters,
         )
 
+    def _fire(self, claimed: Claimed) -> RunFire:
+        assert claimed.fire_at is not None
+        schedule_id, start = claimed.schedule_id, claimed.interval_start
+        return RunFire(
+            None if schedule_id is None else self._schedules[schedule_id],
+            claimed.fire_at,
+            claimed.fire_at if start is None else start,
+        )
+
     async def _learn(self, batch: Sequence[Claimed]) -> None:
-        """Fetch the versions and snapshots that are new to this worker."""
+        """Fetch the versions, snapshots and names of schedules that are new to this worker."""
         if unknown := {c.version_id for c in batch} - self._versions.keys():
             for version_id, spec in (await self._line.call(read_versions, sorted(unknown))).items():
                 self._versions[version_id] = _version(spec)
         await self._folders.learn({c.snapshot_id for c in batch})
+        named = {c.schedule_id for c in batch if c.schedule_id is not None}
+        if len(self._schedules) > _SCHEDULES_KEPT:
+            self._schedules.clear()
+        if nameless := named - self._schedules.keys():
+            self._schedules |= await self._line.call(read_schedule_names, sorted(nameless))
 
     def _code(self, claimed: Claimed) -> str | HandedBack:
         """The folder that the task's code is in; empty for the code of an application."""

@@ -104,7 +104,7 @@ def test_options_may_be_words_and_lengths_of_time() -> None:
         (["@daily", ["@daily"]], {}, "is of type `list`"),
         ("tomorrow", {}, "has 1 fields instead of 5 or 6"),
         ("@daily", {"timezon": "UTC"}, "`timezon` is no option"),
-        ("@daily", {"dst_gap": "maybe"}, "Invalid enum value 'maybe'"),
+        ("@daily", {"dst_gap": "maybe"}, "dst_gap: `maybe` is no choice"),
         ("@daily", {"jitter": "5m", "jitter_seconds": 5}, "is given twice"),
         ("@daily", {"start": "soon"}, "start: `soon` is no instant"),
         ("@daily", {"overlap": "max=0"}, "overlap_max: `0`"),

@@ -68,7 +68,9 @@ fit as materialized (
   order by seen.id desc limit $6)
 select r.id, r.dag, r.version, r.version_id, s.digest as snapshot, r.trigger, r.created_at, r.created_by,
   r.due_at, r.rerun_of, r.tasks, r.state, r.stop, r.open_tasks, r.failed_tasks, r.started_at,
-  r.finished_at, clock_timestamp() as read_at
+  r.finished_at, clock_timestamp() as read_at,
+  (select h.name from mainspring.schedule h where h.id = r.schedule_id) as schedule, r.fire_at,
+  r.interval_start
 from fit
 join lateral (select * from mainspring.run_view r where r.id = fit.id offset 0) r on true
 join mainspring.snapshot s on s.id = r.snapshot_id
@@ -96,7 +98,9 @@ order by paused_at, what, name limit $2;
 -- $1 tenant  $2 run
 select r.id, r.dag, r.version, r.version_id, s.digest as snapshot, r.trigger, r.created_at, r.created_by,
   r.due_at, r.rerun_of, r.tasks, r.state, r.stop, r.open_tasks, r.failed_tasks, r.started_at,
-  r.finished_at, clock_timestamp() as read_at
+  r.finished_at, clock_timestamp() as read_at,
+  (select h.name from mainspring.schedule h where h.id = r.schedule_id) as schedule, r.fire_at,
+  r.interval_start
 from mainspring.run_view r
 join mainspring.snapshot s on s.id = r.snapshot_id
 where r.tenant_id = $1 and r.id = $2;

@@ -169,23 +169,29 @@ select 'schedule' as kind, schedule_id as id from won
 union all
 select distinct 'lane', lane from queued;
 
--- name: create_schedule
--- Nothing if the name is taken, but by one that is gone.
--- $1 tenant  $2 name  $3 dag  $4 spec  $5 parameters  $6 in code  $7 note  $8 by whom  $9 shard
--- $10 tracked  $11 next fire  $12 now
-with made as (
+-- name: create_schedules
+-- A name that is taken, also by one that is gone, makes nothing and is missing from the answer. They
+-- go in by name, so that two who make the same ones wait for each other in one order.
+-- $1 tenant  $2 names  $3 dags  $4 specs  $5 parameters  $6 in code  $7 notes  $8 by whom  $9 shards
+-- $10 tracked  $11 next fires  $12 now
+with item as materialized (
+  select u.* from unnest($2::text[], $3::int[], $4::bytea[], $5::bytea[], $6::boolean[], $7::text[],
+    $8::text[], $9::smallint[], $10::boolean[], $11::timestamptz[])
+    as u (name, dag_id, spec, parameters, in_code, note, changed_by, shard, tracked, next_fire_at)),
+made as (
   insert into mainspring.schedule (tenant_id, name, dag_id, version, spec, parameters, in_code, note,
     created_at, changed_at)
-  values ($1, $2, $3, 1, $4, $5, $6, $7, $12::timestamptz, $12)
+  select $1, name, dag_id, 1, spec, parameters, in_code, note, $12::timestamptz, $12
+  from item order by name
   on conflict (tenant_id, name) do nothing
-  returning id, version),
+  returning id, name),
 kept as (
   insert into mainspring.schedule_version (schedule_id, number, spec, parameters, changed_by, in_force_from)
-  select id, 1, $4, $5, $8, $12 from made),
+  select m.id, 1, i.spec, i.parameters, i.changed_by, $12 from made m join item i on i.name = m.name),
 state as (
   insert into mainspring.schedule_state (schedule_id, tenant_id, shard, tracked, next_fire_at, cursor_at)
-  select id, $1, $9, $10, $11, $12 from made)
-select id from made;
+  select m.id, $1, i.shard, i.tracked, i.next_fire_at, $12 from made m join item i on i.name = m.name)
+select id, name from made;
 
 -- name: put_schedule
 -- The next version comes into force, under the lock of `lock_schedules`, when the one before is
@@ -271,13 +277,25 @@ limit $3;
 
 -- name: find_schedule
 -- Also one that is gone.  $1 tenant  $2 name
-select id, version, in_code, gone_at is not null as gone, dag_id from mainspring.schedule
-where tenant_id = $1 and name = $2;
+select id, version, in_code, gone_at is not null as gone, dag_id, spec, parameters, note
+from mainspring.schedule where tenant_id = $1 and name = $2;
+
+-- name: read_schedule_names
+-- $1 schedules
+select id, name from mainspring.schedule where id = any($1::int[]);
 
 -- name: code_schedules
--- Those that the files of dags define, or did.  $1 tenant
-select h.id, h.name, h.dag_id, h.spec, h.parameters, h.note, h.gone_at is not null as gone
-from mainspring.schedule h where h.tenant_id = $1 and h.in_code;
+-- Those that the files of dags define, and whoever else has or had one of these names.
+-- $1 tenant  $2 names
+select h.name, d.file, h.id, h.version, h.in_code, h.gone_at is not null as gone, h.dag_id, h.spec,
+  h.parameters, h.note
+from mainspring.schedule h join mainspring.dag d on d.id = h.dag_id
+where h.tenant_id = $1 and (h.in_code and h.gone_at is null or h.name = any($2::text[]))
+order by h.name;
+
+-- name: rolled_back_dags
+-- $1 tenant
+select id from mainspring.dag where tenant_id = $1 and rolled_back_at is not null;
 
 -- name: read_calendars
 -- $1 tenant

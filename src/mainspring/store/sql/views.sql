@@ -60,7 +60,8 @@ select r.id, r.tenant_id, r.dag_id, d.name as dag, r.version_id, v.number as ver
   case when r.open_tasks is null then one.started_at
     else (select min(t.started_at) from mainspring.task t where t.id >= r.id and t.id < r.id + v.tasks)
   end as started_at,
-  coalesce(r.finished_at, one.finished_at) as finished_at
+  coalesce(r.finished_at, one.finished_at) as finished_at,
+  r.schedule_id, r.fire_at, r.interval_start
 from mainspring.run r
 join mainspring.dag d on d.id = r.dag_id
 join mainspring.version v on v.id = r.version_id
@@ -68,7 +69,8 @@ left join mainspring.task_view one on r.open_tasks is null and one.id = r.id
 union all
 select h.id, h.tenant_id, h.dag_id, d.name, h.version_id, v.number, h.snapshot_id, h.trigger::text,
   h.created_at, h.created_by, h.due_at, h.rerun_of, h.parameters, h.tasks, h.state::text,
-  h.stop::text, 0, h.failed_tasks, h.started_at, h.finished_at
+  h.stop::text, 0, h.failed_tasks, h.started_at, h.finished_at, h.schedule_id, h.fire_at,
+  h.interval_start
 from mainspring.run_history h
 join mainspring.dag d on d.id = h.dag_id
 join mainspring.version v on v.id = h.version_id;
