@@ -50,7 +50,7 @@ class Server:
     async def create(self, template: str = TEMPLATE) -> str:
         self._made += 1
         name = f"test_{self._made}"
-        await self._admin(f"create database {name} template {template} strategy file_copy")
+        await self._admin(f"create database {name} template {template} strategy wal_log")
         return name
 
     async def drop(self, name: str) -> None:

@@ -41,6 +41,10 @@ What: TypeAlias = Literal[
     "resume_dag",
     "pause_queue",
     "resume_queue",
+    "put_schedule",
+    "pause_schedule",
+    "resume_schedule",
+    "remove_schedule",
 ]
 
 
@@ -57,6 +61,9 @@ class Asked(msgspec.Struct, frozen=True, tag="asked"):
     """The run that is to be cancelled or run again, or of which a task is closed by hand."""
     priority: int | None = None
     queue: str = ""
+    schedule: str = ""
+    spec: str = ""
+    """What the schedule is to be, as JSON."""
 
 
 class Answered(msgspec.Struct, frozen=True, tag="answered"):

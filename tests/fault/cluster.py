@@ -37,6 +37,7 @@ from mainspring.store.migrate import migrate
 from tests.checker.evidence import RELEASES, Log, Release, now
 from tests.checker.releases import tree_digest
 from tests.fault import processes
+from tests.fault.launcher import Launched, Launcher
 from tests.fault.proxy import FaultLog, Proxy
 
 _T = TypeVar("_T")
@@ -88,7 +89,7 @@ class Member:
         """Whether it is started again when it dies."""
         self._cluster = cluster
         self._number = number
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Launched | None = None
         self._died_at: float | None = None
         self._told = False
         self._log = cluster.logs / f"{role}-{number}.log"
@@ -123,6 +124,11 @@ class Member:
         if fault is not None:
             environment[faults.VARIABLE] = fault
         with self._log.open("ab") as log:
+            if self._cluster.launcher is not None:
+                self._process = self._cluster.launcher.start(
+                    [self.role, *options], environment, output=log.fileno()
+                )
+                return
             self._process = subprocess.Popen(
                 [sys.executable, "-m", *self._cluster.program, self.role, *options],
                 env=environment,
@@ -152,7 +158,7 @@ class Member:
         words = self.last_words
         if self._told or _OUT_OF_REACH in words:
             return None
-        return Death(self.name, self._died_at, self._process.returncode, words)
+        return Death(self.name, self._died_at, self._process.wait(), words)
 
     async def has_left(self, patience_seconds: float) -> bool:
         """Whether it has ended, or does so while we wait."""
@@ -189,13 +195,16 @@ class Cluster:
         lease_seconds: float = 3.0,
         slots: str = SLOTS,
         program: Sequence[str] = ("mainspring",),
+        launcher: Launcher | None = None,
     ) -> None:
+        assert launcher is None or program == ("mainspring",), "a launcher has loaded no other"
         self.folder = folder
         self.faults = faults
         self.seed = seed
         self.lease_seconds = lease_seconds
         self.slots = slots
         self.program = program
+        self.launcher = launcher
         self.logs = folder / "logs"
         self.deaths: list[Death] = []
         self._dags = dags

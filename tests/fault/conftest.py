@@ -1,8 +1,8 @@
-"""A bad network in front of the test process's PostgreSQL."""
+"""A bad network in front of the test process's PostgreSQL, and commands that start at once."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from random import Random
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ import pytest
 from mainspring.store.connection import Connection
 from tests.checker.evidence import Fault
 from tests.fault.cluster import socket_of
+from tests.fault.launcher import Launcher
 from tests.fault.proxy import Proxy
 from tests.fault.races.summary import pytest_terminal_summary as pytest_terminal_summary
 
@@ -49,3 +50,10 @@ async def network(database_url: str) -> AsyncIterator[Network]:
     await network.proxy.start()
     yield network
     await network.proxy.close()
+
+
+@pytest.fixture(scope="session")
+def launcher() -> Iterator[Launcher]:
+    launcher = Launcher()
+    yield launcher
+    launcher.close()

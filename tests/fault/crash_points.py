@@ -10,7 +10,17 @@ import mainspring
 from mainspring.store.statements import statements_of
 
 _SOURCE = Path(mainspring.__file__).parent
-_FILES = ("runs", "attempts", "duties", "dags", "history", "hand", "logs", "pauses")
+_FILES = (
+    "runs",
+    "attempts",
+    "duties",
+    "dags",
+    "history",
+    "hand",
+    "logs",
+    "pauses",
+    "schedules",
+)
 _WRITES = re.compile(r"\b(insert into|update mainspring|delete from|for update|nextval)\b")
 
 

@@ -13,24 +13,30 @@ import contextlib
 import itertools
 import signal
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from tests.checker.evidence import Fault, now
 from tests.fault.cluster import Cluster, Member, Role
 
 _BEATS = 12
 """So often has the engine to beat before a process is asked to leave: for longer than a lease."""
+_RECORD_BEATS = 80
+"""So often at most while everything is written down that there is to pass."""
 _CHANCES = 3
-_KILL_SECONDS = 4.0
+_KILL_SECONDS = 3.0
 
 
 class Crashes:
-    def __init__(self, role: Role, points: set[str]) -> None:
+    def __init__(self, role: Role, points: set[str], wanted: set[str]) -> None:
+        """`points` to die at, if they are passed; `wanted` are those that surely are."""
         self._role = role
         self._points = points
+        self._wanted = wanted
         self._numbers = itertools.count(1)
         self.passed: set[str] = set()
         """Those of the points that processes of this role pass."""
+        self._while_leaving: set[str] = set()
+        """Those that they pass when they leave, and not before."""
         self.died: set[str] = set()
 
     @property
@@ -42,7 +48,10 @@ class Crashes:
         for member in members:
             member.tended = False
         async with self._enough_to_do(cluster):
-            await asyncio.gather(*(self._record(cluster, member) for member in members))
+            # Of engines one does the duties at a time: the others would wait for it to leave.
+            recording = members[:1] if self._role == "engine" else members
+            await asyncio.gather(*(_leave(member) for member in members))
+            await asyncio.gather(*(self._record(cluster, member) for member in recording))
             self.passed &= self._points
             todo = deque((point, _CHANCES) for point in sorted(self.passed))
             await asyncio.gather(*(self._die_often(cluster, member, todo) for member in members))
@@ -53,12 +62,23 @@ class Crashes:
     async def _record(self, cluster: Cluster, member: Member) -> None:
         """One life of a process from its start to its leave, written down point by point."""
         path = cluster.folder / f"points of {member.name}"
-        await _leave(member)
         await self._feed(cluster)
+        path.touch()
         member.start(f"record {path}")
+
+        def passed() -> set[str]:
+            return set(path.read_text("utf-8").splitlines())
+
         await _live(cluster, member)
+        if self._role == "engine":
+            # A worker has to be reaped meanwhile.
+            enough = lambda: passed() >= self._wanted  # noqa: E731
+            await _live(cluster, member, beats=_RECORD_BEATS, enough=enough)
+        at_work = passed()
         await _leave(member)
-        self.passed |= set(path.read_text("utf-8").splitlines())
+        everything = passed()
+        self._while_leaving |= everything - at_work
+        self.passed |= everything
 
     async def _die_often(
         self, cluster: Cluster, member: Member, todo: deque[tuple[str, int]]
@@ -75,10 +95,11 @@ class Crashes:
         began = now()
         member.start(f"die {point} 1")
         pid = member.pid
-        await _live(cluster, member)
+        await _live(cluster, member, beats=1 if point in self._while_leaving else _BEATS)
         killed = await _leave(member) == -signal.SIGKILL
         if killed:
             cluster.faults.write(Fault(began, now(), "crash_point", member.name, pid, point))
+            await _bury(cluster, pid)
         return killed
 
     # --- what seldom happens by itself -----------------------------------------------------
@@ -114,17 +135,35 @@ class Crashes:
             )
 
 
-async def _live(cluster: Cluster, member: Member) -> None:
+async def _bury(cluster: Cluster, pid: int | None) -> None:
+    """What the dead held is free: how long others wait for it is for the storms to find out."""
+    await cluster.rows(
+        "update mainspring.shard set holder = null, holder_name = null, beat = beat + 1"
+        " where holder_name like '%:' || $1::int",
+        pid,
+    )
+
+
+async def _live(
+    cluster: Cluster,
+    member: Member,
+    *,
+    beats: int = _BEATS,
+    enough: Callable[[], bool] = lambda: False,
+) -> None:
     """Until it is dead, or has been at work for long enough to have met everything."""
     began_at: int | None = None
 
     async def lived() -> bool:
         nonlocal began_at
-        [shard] = await cluster.rows("select beat, holder_name from mainspring.shard")
+        [shard] = await cluster.rows(
+            "select beat, holder_name from mainspring.shard where number = 0"
+        )
         holder = str(shard["holder_name"]).rpartition(":")[2]
         if began_at is None and (member.role == "worker" or holder == str(member.pid)):
             began_at = shard["beat"]
-        return member.pid is None or (began_at is not None and shard["beat"] >= began_at + _BEATS)
+        at_work = began_at is not None and shard["beat"] >= began_at + beats
+        return member.pid is None or at_work or enough()
 
     await cluster.until(lived)
 

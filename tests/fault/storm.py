@@ -34,7 +34,9 @@ from tests.checker.check import check
 from tests.checker.evidence import CLIENT, FAULTS, Fault, Log, now, read_log
 from tests.checker.journal import install_journal, sample_clock
 from tests.fault.cluster import Cluster
+from tests.fault.launcher import Launcher
 from tests.fault.nemesis import USUAL, Nemesis, Scale, plan
+from tests.fault.planner import Planner
 from tests.fault.workload import DAGS, Books, Caller
 from tests.support.invariants import violations
 
@@ -89,11 +91,13 @@ async def storm(
     expect: Collection[str] = (),
     dags: Path = DAGS_FOLDER,
     trouble: Callable[[Cluster], Awaitable[None]] | None = None,
+    launcher: Launcher | None = None,
 ) -> Summary:
     """Let it rage, and say what came of it. All evidence is left in the folder.
 
     `expect` names the promises of which it is a failure that nothing put them to the test;
-    `trouble` is what goes wrong, if not what the seed plans.
+    `trouble` is what goes wrong, if not what the seed plans; with a launcher processes that die are
+    back at once.
     """
     summary = Summary(seed=seed, seconds=seconds)
     planned = plan(seed, seconds, scale)
@@ -111,6 +115,7 @@ async def storm(
         engines=scale.engines,
         workers=scale.workers,
         lease_seconds=scale.lease_seconds,
+        launcher=launcher,
     )
     try:
         async with cluster, _summed_up(cluster, books, summary):
@@ -128,11 +133,12 @@ async def storm(
                     )
                     for number in range(callers)
                 ]
+                planner = Planner(cluster.client_url, books, seed=seed)
                 with _timed(summary, "safety"):
                     raging = trouble(cluster) if trouble else Nemesis(cluster, planned).play()
-                    await _safety(people, raging)
+                    await _safety(people, planner, raging)
                 with _timed(summary, "settling"):
-                    await asyncio.gather(*(caller.settle() for caller in people))
+                    await asyncio.gather(planner.settle(), *(caller.settle() for caller in people))
             with _timed(summary, "liveness"):
                 await liveness(cluster)
             with _timed(summary, "leaving"):
@@ -163,9 +169,10 @@ async def begin(cluster: Cluster) -> None:
     await cluster.until(known)
 
 
-async def _safety(people: Sequence[Caller], raging: Awaitable[None]) -> None:
+async def _safety(people: Sequence[Caller], planner: Planner, raging: Awaitable[None]) -> None:
     over = asyncio.Event()
     async with asyncio.TaskGroup() as group:
+        group.create_task(planner.plan_until(over))
         for caller in people:
             group.create_task(caller.ask_until(over))
         try:
@@ -214,7 +221,7 @@ select
     as open_tasks,
   (select coalesce(max(number), $1) from checker.move where number > $1
     and relation not in ('lease', 'shard', 'worker')) as last_move,
-  (select beat from mainspring.shard) as shard_beat,
+  (select beat from mainspring.shard where number = 0) as shard_beat,
   (select coalesce(json_object_agg(worker_id, beat), '{}')::text from mainspring.lease) as beats
 """
 

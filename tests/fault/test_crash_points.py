@@ -7,7 +7,6 @@ import gzip
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -32,6 +31,7 @@ from tests.conftest import Server
 from tests.fault.cluster import Role
 from tests.fault.crash_points import named_points, statement_points
 from tests.fault.crashes import Crashes
+from tests.fault.launcher import Launcher
 from tests.fault.nemesis import Scale
 from tests.fault.storm import DAGS_FOLDER, storm
 from tests.support.factory import BareWorker, dag_of, failure, start_dag, task_states
@@ -56,9 +56,13 @@ ENGINE = {
     "a snapshot is copied and not published",
     "after add_period",
     "after create_version",
+    "after beat_engine",
     "after drop_claims",
+    "after move_schedules",
     "after take_shard",
     "after wake_backoff",
+    "moves of schedules are decided and not made",
+    "schedules have moved and nobody was woken",
 }
 PRUNING = {"after drop_period", "after forget_problems", "after list_objects_of_period"}
 """What engines come to now and then; the command `prune`, which does the same, dies there."""
@@ -81,20 +85,21 @@ KEEPING = {"after keep_snapshot_object", "code is an object and not in use"}
 
 
 @pytest.mark.xdist_group("cluster")
-async def test_a_worker_may_die_anywhere(tmp_path: Path) -> None:
-    assert await _died("worker", Scale(engines=1, workers=3), tmp_path) >= WORKER
+async def test_a_worker_may_die_anywhere(tmp_path: Path, launcher: Launcher) -> None:
+    assert await _died("worker", Scale(engines=1, workers=3), tmp_path, launcher) >= WORKER
 
 
 @pytest.mark.xdist_group("cluster")
-async def test_an_engine_may_die_anywhere(tmp_path: Path) -> None:
-    assert await _died("engine", Scale(engines=2, workers=2), tmp_path) >= ENGINE
+async def test_an_engine_may_die_anywhere(tmp_path: Path, launcher: Launcher) -> None:
+    assert await _died("engine", Scale(engines=2, workers=2), tmp_path, launcher) >= ENGINE
 
 
-async def _died(role: Role, scale: Scale, folder: Path) -> set[str]:
+async def _died(role: Role, scale: Scale, folder: Path, launcher: Launcher) -> set[str]:
     dags = folder / "dags"
     shutil.copytree(DAGS_FOLDER, dags)
     points = named_points() | statement_points()
-    crashes = Crashes(role, points - PRUNING - MOVING)
+    wanted = WORKER if role == "worker" else ENGINE
+    crashes = Crashes(role, points - PRUNING - MOVING, wanted)
     summary = await storm(
         _SEED,
         folder,
@@ -104,6 +109,7 @@ async def _died(role: Role, scale: Scale, folder: Path) -> set[str]:
         dags=dags,
         trouble=crashes.play,
         expect=("L1", "N1"),
+        launcher=launcher,
     )
     print(f"{role}s died at {len(crashes.died)} points: {sorted(crashes.died)}")
     assert summary.ok, "\n".join(summary.broken)
@@ -283,27 +289,27 @@ COMMANDS = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 async def test_a_command_may_die_anywhere_and_be_given_again(
-    server: Server, tmp_path: Path, name: str
+    server: Server, launcher: Launcher, tmp_path: Path, name: str
 ) -> None:
     command = COMMANDS[name]
     record = tmp_path / "points"
-    await _given(server, command, f"record {record}")
+    await _given(server, launcher, command, f"record {record}")
     points = set(record.read_text("utf-8").splitlines()) & (named_points() | statement_points())
     for point in sorted(points):
-        await _given(server, command, f"die {point} 1")
+        await _given(server, launcher, command, f"die {point} 1")
     assert len(points) >= command.points, points
     assert name != "prune" or points >= PRUNING
 
 
-async def _given(server: Server, command: Command, fault: str) -> None:
+async def _given(server: Server, launcher: Launcher, command: Command, fault: str) -> None:
     database = await server.create()
     connection = await connect(server.url(database), name="test")
     run_id = await command.prepare(connection)
     words = [word.format(run=run_id) for word in command.words]
-    status = await _run(server.url(database), words, fault)
+    status = await _run(launcher, server.url(database), words, fault)
     assert status == (-signal.SIGKILL if fault.startswith("die") else 0), fault
     if status != 0:
-        again = await _run(server.url(database), words)
+        again = await _run(launcher, server.url(database), words)
         # What had been done already is said so, by some commands as an error.
         assert again in (0, 1), fault
     await command.done(connection, run_id)
@@ -313,25 +319,25 @@ async def _given(server: Server, command: Command, fault: str) -> None:
 
 
 async def test_a_migration_may_die_anywhere_and_be_given_again(
-    server: Server, tmp_path: Path
+    server: Server, launcher: Launcher, tmp_path: Path
 ) -> None:
     record = tmp_path / "points"
-    await _migrated(server, f"record {record}")
+    await _migrated(server, launcher, f"record {record}")
     points = set(record.read_text("utf-8").splitlines()) & named_points()
     for point in sorted(points):
-        await _migrated(server, f"die {point} 1")
+        await _migrated(server, launcher, f"die {point} 1")
     assert points == {
         "a migration is applied and not recorded",
         "views and guards are made and not recorded",
     }
 
 
-async def _migrated(server: Server, fault: str) -> None:
+async def _migrated(server: Server, launcher: Launcher, fault: str) -> None:
     database = await server.create("template1")
     url = server.url(database)
-    status = await _run(url, ["migrate"], fault)
+    status = await _run(launcher, url, ["migrate"], fault)
     assert status == (-signal.SIGKILL if fault.startswith("die") else 0), fault
-    assert await _run(url, ["migrate"]) == 0
+    assert await _run(launcher, url, ["migrate"]) == 0
     connection = await connect(url, name="test")
     await check_schema(connection)
     await connection.close()
@@ -339,19 +345,22 @@ async def _migrated(server: Server, fault: str) -> None:
 
 
 async def _run(
-    url: str, words: list[str], fault: str | None = None, more: Mapping[str, str] | None = None
+    launcher: Launcher,
+    url: str,
+    words: list[str],
+    fault: str | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> int:
     environment = {**os.environ, "MAINSPRING_DATABASE_URL": url, **(more or {})}
     if fault is not None:
         environment[faults.VARIABLE] = fault
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "mainspring", *words, env=environment
-    )
+    process = launcher.start(words, environment)
+    waiting = asyncio.create_task(asyncio.to_thread(process.wait))
     try:
-        return await process.wait()
+        return await asyncio.shield(waiting)
     except asyncio.CancelledError:
         process.kill()
-        await process.wait()
+        await waiting
         raise
 
 
@@ -360,7 +369,7 @@ async def _run(
 
 @pytest.mark.parametrize("point", sorted(MOVING))
 async def test_an_engine_may_die_while_it_moves_logs(
-    server: Server, tmp_path: Path, point: str
+    server: Server, launcher: Launcher, tmp_path: Path, point: str
 ) -> None:
     database = await server.create()
     url, folder = server.url(database), tmp_path / "objects"
@@ -376,10 +385,10 @@ async def test_an_engine_may_die_while_it_moves_logs(
         "MAINSPRING_HOME": str(tmp_path),
         "MAINSPRING_KEEP": "36500d",  # the runs of a bare worker are old
     }
-    assert await _run(url, ["engine"], f"die {point} 1", environment) == -signal.SIGKILL
+    assert await _run(launcher, url, ["engine"], f"die {point} 1", environment) == -signal.SIGKILL
     [log] = await list_logs(connection, whole, whole + 1)
     assert (log.mark.ending, log.mark.bytes) == (Ending.COMPLETE, len(content))
-    engine = asyncio.create_task(_run(url, ["engine"], None, environment))
+    engine = asyncio.create_task(_run(launcher, url, ["engine"], None, environment))
 
     async def busy() -> bool:
         # The day of what died is over, and nobody takes it for his any more.
@@ -409,7 +418,7 @@ async def test_an_engine_may_die_while_it_moves_logs(
 
 @pytest.mark.parametrize("point", sorted(KEEPING))
 async def test_an_engine_may_die_while_it_keeps_large_code(
-    server: Server, tmp_path: Path, point: str
+    server: Server, launcher: Launcher, tmp_path: Path, point: str
 ) -> None:
     database = await server.create()
     url, folder = server.url(database), tmp_path / "objects"
@@ -423,9 +432,9 @@ async def test_an_engine_may_die_while_it_keeps_large_code(
         "MAINSPRING_HOME": str(tmp_path / "home"),
         "MAINSPRING_DAGS": str(dags),
     }
-    assert await _run(url, ["engine"], f"die {point} 1", environment) == -signal.SIGKILL
+    assert await _run(launcher, url, ["engine"], f"die {point} 1", environment) == -signal.SIGKILL
     assert not await connection.fetchval("select exists (select 1 from mainspring.dag)")
-    engine = asyncio.create_task(_run(url, ["engine"], None, environment))
+    engine = asyncio.create_task(_run(launcher, url, ["engine"], None, environment))
 
     async def busy() -> bool:
         await connection.execute("update mainspring.object_removal set due_at = now()")

@@ -41,7 +41,7 @@ class Server:
         """A database with the schema; its name."""
         self._made += 1
         name = f"test_{self._made}"
-        await self._administer(f"create database {name} template {_TEMPLATE} strategy file_copy")
+        await self._administer(f"create database {name} template {_TEMPLATE} strategy wal_log")
         return name
 
     async def drop(self, name: str) -> None:

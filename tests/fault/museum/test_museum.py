@@ -88,13 +88,13 @@ async def test_expiry_by_transaction_start(server: Server, tmp_path: Path) -> No
 async def test_in_a_race(server: Server, mutant: str, first: str, second: str) -> None:
     name = await server.create()
     caught = await play_pair(
-        server.url(name), first, second, limit=6, disguise=MUTANTS[mutant].at_large
+        server.url(name), first, second, limit=3, disguise=MUTANTS[mutant].at_large
     )
     assert caught.failures, "nobody has noticed"
     assert "await replay(" in caught.failures[0].printed
     await server.drop(name)
     name = await server.create()
-    (await play_pair(server.url(name), first, second, limit=6)).check()
+    (await play_pair(server.url(name), first, second, limit=3)).check()
     await server.drop(name)
 
 

@@ -74,10 +74,10 @@ async def _begun(cluster: Cluster, run_id: int) -> None:
 
 async def _run_one_and_idle(cluster: Cluster, client: Client) -> None:
     await client.wait(await client.trigger("single_async", {"seconds": 0.01}))
-    [before] = await cluster.rows("select beat from mainspring.shard")
+    [before] = await cluster.rows("select beat from mainspring.shard where number = 0")
 
     async def idled() -> bool:
-        [after] = await cluster.rows("select beat from mainspring.shard")
+        [after] = await cluster.rows("select beat from mainspring.shard where number = 0")
         return bool(after["beat"] > before["beat"] + 4)
 
     await cluster.until(idled)
