@@ -9,6 +9,8 @@
     load.py       who makes the runs: a flood that keeps a queue full, or so many a second
     cpu.py        who used the processors, from /proc
     tables.py     all SQL: what is read off the tables, and how history is filled in
+    lines.py      cron lines that make so many fires a second
+    stored_schedules.py  schedules by the million, and their fires
     scenarios/    one file per scenario
     dags/         the dags they run
     figures.py    every figure: its words, its yardstick, its medians

@@ -65,6 +65,17 @@ FIGURES = (
     Figure("concurrent", "rss_mb", "memory of the worker and its host", "MB"),
     Figure("concurrent", "beat_age_max_s", "oldest heartbeat seen, seconds", ""),
     Figure("concurrent", "reaped", "workers given up", ""),
+    Figure("tick", "schedules", "schedules stored", ""),
+    Figure("tick", "idle_tick_ms", "a tick with nothing due", "ms", "commit"),
+    Figure("tick", "due_10k_lag_p50_ms", "10,000 due at once: due → start, p50", "ms", "commit"),
+    Figure("tick", "due_10k_lag_p99_ms", "10,000 due at once: due → start, p99", "ms", "commit"),
+    Figure("tick", "offered_per_s", "fires due", "/s"),
+    Figure("tick", "fired_per_s", "fired of those", "/s", "ceiling"),
+    Figure("tick", "backlog_end", "backlog when the time was up", ""),
+    Figure("tick", "lag_p50_ms", "due → start, p50", "ms", "commit"),
+    Figure("tick", "lag_p99_ms", "due → start, p99", "ms", "commit"),
+    Figure("tick", "cpu_us.all", "CPU per fire", "µs", "insert"),
+    Figure("tick", "cores", "processors in use, all processes", "cores"),
 )
 
 Results = Mapping[str, Mapping[str, Any]]
@@ -132,6 +143,7 @@ CPU_FIGURES = {
     "isolation.process_cpu_us": "process",
     "isolation.thread_cpu_us": "thread",
     "isolation.command_cpu_us": "command",
+    "tick.cpu_us": "fire",
 }
 """CPU time by part, and whose it is."""
 

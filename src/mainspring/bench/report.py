@@ -46,6 +46,8 @@ def _sections(outcome: Outcome) -> Iterator[tuple[str, RenderableType]]:
             f"{throughput['offered_per_s']:,} runs a second, over time",
             _series(throughput["series"]),
         )
+    if tick := outcome.results.get("tick"):
+        yield f"{tick['offered_per_s']:,} fires a second, over time", _series(tick["series"])
     if costs := cpu_columns(outcome.results):
         yield "CPU per task, in microseconds", _cpu(costs)
     yield "Machine", _machine(outcome.machine)

@@ -9,6 +9,7 @@ SECONDS_MAX = 86_400.0
 WORKERS_MAX = 64
 SAMPLES_MAX = 1_000_000
 RUNS_MAX = 100
+SCHEDULES_MAX = 10_000_000
 
 _STEADY_SECONDS = 14.0
 """From here on all work is being done: closed runs move to history some 10 s after their end."""
@@ -25,6 +26,8 @@ class Settings(msgspec.Struct, frozen=True):
     workers: int = 1
     samples: int = 1_000
     """How many runs are timed one at a time."""
+    schedules: int = 1_000_000
+    """How many are stored."""
     runs: int = 1
     """Repetitions, of which the median counts."""
     database_url: str | None = None

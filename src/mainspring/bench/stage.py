@@ -87,6 +87,8 @@ class Stage:
         self.first_id = first_id
         self.triggered = 0
         """Runs made through the client."""
+        self.broken: dict[str, int] = {}
+        """Promises of the scenario's own that did not hold, and how far."""
         self._server_pid = server_pid
         self._load_began = self._load_ended = 0.0
 
@@ -282,6 +284,6 @@ async def _violations(url: str, stage: Stage) -> dict[str, int]:
         missing = made - await tables.count_runs(connection, stage.first_id)
         if missing > 0:
             found["every_run_of_the_benchmark_is_there"] = missing
-        return found
+        return found | stage.broken
     finally:
         connection.terminate()

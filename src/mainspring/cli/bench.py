@@ -45,6 +45,13 @@ _ALL = "all"
     help="How many runs are timed one at a time.",
 )
 @click.option(
+    "--schedules",
+    type=int,
+    default=1_000_000,
+    show_default=True,
+    help="How many schedules `tick` stores.",
+)
+@click.option(
     "--runs", type=int, default=1, show_default=True, help="Repeat, and take the medians."
 )
 @click.option(
@@ -68,6 +75,7 @@ def bench(
     rate: int,
     workers: int,
     samples: int,
+    schedules: int,
     runs: int,
     database_url: str | None,
     yes: bool,
@@ -77,8 +85,8 @@ def bench(
 ) -> int:
     """Measure how fast Mainspring is on this machine.
 
-    Scenarios: throughput, latency, dag, history, isolation, concurrent, or all. Without one: the
-    first three.
+    Scenarios: throughput, latency, dag, history, isolation, concurrent, tick, or all. Without one:
+    the first three.
 
     Engine, workers and PostgreSQL are real processes, started for this and gone afterwards. Every
     figure stands beside what the same machine does without Mainspring. Exit 1 if a promise was
@@ -94,6 +102,7 @@ def bench(
         rate=_within("--rate", rate, 1, limits.RATE_MAX),
         workers=_within("--workers", workers, 1, limits.WORKERS_MAX),
         samples=_within("--samples", samples, 1, limits.SAMPLES_MAX),
+        schedules=_within("--schedules", schedules, 1, limits.SCHEDULES_MAX),
         runs=_within("--runs", runs, 1, limits.RUNS_MAX),
         database_url=database_url,
         accept_runs=yes,

@@ -13,6 +13,7 @@ from mainspring.bench.scenarios.history import measure_history
 from mainspring.bench.scenarios.isolation import measure_isolation
 from mainspring.bench.scenarios.latency import measure_latency
 from mainspring.bench.scenarios.throughput import measure_throughput
+from mainspring.bench.scenarios.tick import measure_tick
 from mainspring.bench.stage import Stage
 
 
@@ -46,5 +47,8 @@ SCENARIOS: dict[str, Scenario] = {
         "10,000 tasks at the same time on one worker",
         slots="async=10000",
         one_worker=True,
+    ),
+    "tick": Scenario(
+        measure_tick, ("one",), "schedules: none due, 10,000 at once, and a steady stream"
     ),
 }

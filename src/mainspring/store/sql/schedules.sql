@@ -110,24 +110,26 @@ order by v.finished_at, v.id;
 -- Tracked runs that are over: $38 schedules  $39 runs
 with clock as materialized (select coalesce($10::timestamptz, clock_timestamp()) as now),
 won as materialized (
-  select s.schedule_id, s.tracked
-  from unnest($11::int[], $12::bigint[]) as u (id, turn)
-  join mainspring.schedule_state s on s.schedule_id = u.id and s.turn = u.turn
+  select s.ctid as place, s.tracked, u.*
+  from unnest($11::int[], $12::bigint[], $13::timestamptz[], $14::timestamptz[], $15::int[], $16::int[],
+    $17::bigint[], $18::text[], $19::text[])
+    as u (schedule_id, turn, next_fire_at, cursor_at, fired, failures, range_id, range_reason, note)
+  join mainspring.schedule_state s on s.schedule_id = u.schedule_id and s.turn = u.turn
   order by s.schedule_id
   for update of s skip locked),
+-- By its place: what is locked stays where it is.
 moved as (
   update mainspring.schedule_state s
-  set turn = s.turn + 1, next_fire_at = u.next_fire_at, cursor_at = u.cursor_at,
-    fired = s.fired + u.fired, failures = u.failures, range_id = u.range_id,
-    range_reason = u.range_reason::mainspring.skip_reason
-  from unnest($11::int[], $13::timestamptz[], $14::timestamptz[], $15::int[], $16::int[], $17::bigint[],
-    $18::text[]) as u (id, next_fire_at, cursor_at, fired, failures, range_id, range_reason)
-  where s.schedule_id = u.id and u.id in (select schedule_id from won)),
+  set turn = s.turn + 1, next_fire_at = w.next_fire_at, cursor_at = w.cursor_at,
+    fired = s.fired + w.fired, failures = w.failures, range_id = w.range_id,
+    range_reason = w.range_reason::mainspring.skip_reason
+  from won w where s.ctid = w.place),
 paused as (
   update mainspring.schedule h
-  set paused_at = clock.now, paused_by = 'mainspring', pause_note = u.note
-  from clock, unnest($11::int[], $19::text[]) as u (id, note)
-  where h.id = u.id and u.note is not null and u.id in (select schedule_id from won)),
+  set paused_at = (select now from clock), paused_by = 'mainspring', pause_note = w.note
+  from won w where h.id = w.schedule_id and w.note is not null),
+-- `is true`, here and below, keeps it from becoming a join of two sets, which without hash joins is
+-- quadratic.
 wanted as materialized (
   select u.id, u.version_id, u.snapshot_id, 'schedule'::text as trigger, u.parameters, u.due_at,
     null::text as created_by, null::bigint as rerun_of, clock.now, u.schedule_id, u.fire_at,
@@ -135,7 +137,7 @@ wanted as materialized (
   from clock, unnest($1::bigint[], $2::int[], $3::int[], $5::int[], $6::bytea[], $7::timestamptz[],
     $8::timestamptz[], $9::timestamptz[])
     as u (id, version_id, snapshot_id, schedule_id, parameters, due_at, fire_at, interval_start)
-  where u.schedule_id in (select schedule_id from won)),
+  where (u.schedule_id in (select schedule_id from won)) is true),
 -- with part: make_runs
 ,
 told as (
@@ -146,7 +148,7 @@ told as (
   from clock, unnest($20::bigint[], $21::int[], $22::int[], $23::timestamptz[], $24::timestamptz[],
     $25::timestamptz[], $26::int[], $27::text[], $28::text[], $29::bigint[])
     as u (id, schedule_id, version, fire_at, until_at, next_at, count, outcome, reason, run_id)
-  where u.schedule_id in (select schedule_id from won)),
+  where (u.schedule_id in (select schedule_id from won)) is true),
 retold as (
   update mainspring.fire f
   set until_at = coalesce(u.until_at, f.until_at), decided_at = clock.now,
@@ -155,16 +157,16 @@ retold as (
     reason = coalesce(u.reason::mainspring.skip_reason, f.reason), run_id = coalesce(u.run_id, f.run_id)
   from clock, unnest($30::bigint[], $31::int[], $32::timestamptz[], $33::timestamptz[], $34::int[], $35::text[],
     $36::text[], $37::bigint[]) as u (id, schedule_id, until_at, next_at, count, outcome, reason, run_id)
-  where f.id = u.id and u.schedule_id in (select schedule_id from won)),
+  where f.id = u.id and (u.schedule_id in (select schedule_id from won)) is true),
 followed as (
   insert into mainspring.schedule_run (schedule_id, run_id)
   select w.schedule_id, w.id from wanted w
-  where w.schedule_id in (select schedule_id from won where tracked)),
+  where (w.schedule_id in (select schedule_id from won where tracked)) is true),
 over as (
   delete from mainspring.schedule_run o
   using unnest($38::int[], $39::bigint[]) as u (schedule_id, run_id)
   where o.schedule_id = u.schedule_id and o.run_id = u.run_id
-    and u.schedule_id in (select schedule_id from won))
+    and (u.schedule_id in (select schedule_id from won)) is true)
 select 'schedule' as kind, schedule_id as id from won
 union all
 select distinct 'lane', lane from queued;
