@@ -5,6 +5,9 @@ buffer, and which are skipped and why. Every nominal instant up to now gets exac
 in order, and the cursor passes each of them once. `decide_buffer` says which of those that wait
 may start when runs have closed.
 
+The fire that a schedule waits for was computed earlier, by the rules of then. It is taken at its
+word: where a zone has new rules since, that fire happens once more by the old ones.
+
 After downtime a schedule may have missed a million fires. Nothing here walks through what it
 skips: a stretch of skips is one entry that knows how many it stands for. Of what it fires, a
 decision takes at most `limit`; the schedule is then still due, and comes again.
@@ -132,14 +135,13 @@ class _Ledger:
             self.entries.append(Entry(fire.at, fire.at, 1, outcome, reason, next_at))
 
     def skip_until(self, begin: datetime, end: datetime, reason: Reason) -> None:
-        """All fires from `begin`, which is one, to `end`."""
+        """All fires from `begin`, which counts as one, to `end`."""
         last = self._timetable.last_fire(end)
-        assert last is not None
-        assert last.at >= begin
-        following = self._timetable.next_fire(last.at)
+        last_at = begin if last is None else max(begin, last.at)
+        following = self._timetable.next_fire(last_at)
         next_at = None if following is None else following.at
-        count = self._timetable.count_between(begin - _SECOND, last.at)
-        self.entries.append(Entry(begin, last.at, count, Outcome.SKIPPED, reason, next_at))
+        count = 1 + self._timetable.count_between(begin, last_at)
+        self.entries.append(Entry(begin, last_at, count, Outcome.SKIPPED, reason, next_at))
 
 
 class _Fires:
@@ -217,9 +219,7 @@ def _skip_missed(
 ) -> Fire | None:
     """Skip what the misfire policy gives up; the first fire that it does not."""
     begin = standing.next_fire_at
-    first = timetable.next_fire(begin - _SECOND)
-    assert first is not None
-    assert first.at == begin
+    first = timetable.fire_at(begin)
     in_grace_from = now - timedelta(seconds=spec.grace_seconds)
     if begin >= in_grace_from:
         return first

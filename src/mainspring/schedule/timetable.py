@@ -70,7 +70,11 @@ class Fire(NamedTuple):
 
 
 class Timetable:
-    """The fires of a schedule. `name` is the schedule's, for `H` and jitter."""
+    """The fires of a schedule. `name` is the schedule's, for `H` and jitter.
+
+    Thousands of schedules may share a timetable and be asked for one instant in a row, so it keeps
+    its last answers.
+    """
 
     def __init__(
         self, spec: ScheduleSpec, name: str, calendars: Mapping[str, Calendar] | None = None
@@ -87,11 +91,19 @@ class Timetable:
             self._first = max(self._first, seconds_of(spec.start))
         if spec.end is not None:
             self._last = min(self._last, seconds_of(spec.end) - 1)
+        self._last_next: tuple[datetime, Fire | None] | None = None
+        self._last_interval: tuple[datetime, datetime] | None = None
 
     def next_fire(self, after: datetime) -> Fire | None:
         """The first fire after this instant, be it left out or not; None if there is none."""
-        found = self._next(_seconds(after) + 1)
-        return None if found == NEVER else self._fire(found)
+        if self._last_next is None or self._last_next[0] != after:
+            found = self._next(_seconds(after) + 1)
+            self._last_next = after, None if found == NEVER else self._fire(found)
+        return self._last_next[1]
+
+    def fire_at(self, instant: datetime) -> Fire:
+        """This instant as a fire, be it one by these rules or not."""
+        return self._fire(_seconds(instant))
 
     def last_fire(self, before: datetime) -> Fire | None:
         """The last fire at this instant or before; None if there is none."""
@@ -146,8 +158,10 @@ class Timetable:
         seconds = self.spec.interval_seconds
         if seconds is not None:
             return fire - timedelta(seconds=seconds), fire
-        before = max(source.previous(_seconds(fire) - 1) for source in self.sources)
-        return (moment_of(before) if before >= FIRST_INSTANT else fire), fire
+        if self._last_interval is None or self._last_interval[1] != fire:
+            before = max(source.previous(_seconds(fire) - 1) for source in self.sources)
+            self._last_interval = moment_of(before) if before >= FIRST_INSTANT else fire, fire
+        return self._last_interval
 
     def start_at(self, fire: datetime) -> datetime:
         """When the run of this fire may start: up to `jitter_seconds` later, always the same."""

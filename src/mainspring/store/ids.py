@@ -7,6 +7,9 @@ process does not use is left unused.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
+
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.statements import statement
 
@@ -22,21 +25,45 @@ class Ids:
     def __init__(self) -> None:
         self._next = 0
         self._end = 0
+        self._spare: deque[int] = deque()
+        """Blocks, by their first ids, for when what is left of the current one is too little."""
 
     async def take(self, connection: Connection, count: int) -> int:
         """The first of `count` neighbouring ids."""
-        if self._end - self._next < count:
-            self._next, self._end = await _reserve(connection, count)
+        while self._end - self._next < count:
+            if count > BLOCK_IDS:
+                self._next, self._end = await _reserve_neighbours(connection, count)
+            else:
+                if not self._spare:
+                    self._spare.extend(await _reserve(connection, 1))
+                self._open(self._spare.popleft())
         first = self._next
         self._next += count
         return first
 
+    async def take_many(self, connection: Connection, counts: Sequence[int]) -> list[int]:
+        """For each count the first of so many neighbouring ids; asks once for all small ones."""
+        small = sum(count for count in counts if count <= BLOCK_IDS)
+        missing = small - (self._end - self._next) - BLOCK_IDS * len(self._spare)
+        if missing > 0:
+            self._spare.extend(await _reserve(connection, -(-missing // BLOCK_IDS)))
+        return [await self.take(connection, count) for count in counts]
 
-async def _reserve(connection: Connection, count: int) -> tuple[int, int]:
+    def _open(self, block: int) -> None:
+        if block != self._end:
+            self._next = block
+        self._end = block + BLOCK_IDS
+
+
+async def _reserve(connection: Connection, blocks: int) -> list[int]:
+    rows = await fetch(connection, statement("reserve_ids"), blocks)
+    return [row["first"] for row in rows]
+
+
+async def _reserve_neighbours(connection: Connection, count: int) -> tuple[int, int]:
     blocks = -(-count // BLOCK_IDS)
     for _ in range(_TRIES_MAX):
-        rows = await fetch(connection, statement("reserve_ids"), blocks)
-        firsts = [row["first"] for row in rows]
+        firsts = await _reserve(connection, blocks)
         # Another client may have taken a block in between; only large dags can meet that.
         if firsts[-1] - firsts[0] == (blocks - 1) * BLOCK_IDS:
             return firsts[0], firsts[-1] + BLOCK_IDS

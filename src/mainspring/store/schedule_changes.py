@@ -346,7 +346,6 @@ class _Change:
                     timetable.count_between(standing.cursor_at, last.at),
                     Outcome.SKIPPED,
                     Reason.PAUSE,
-                    None,
                 )
             ]
         move = Move(

@@ -53,6 +53,8 @@ class StandingSchedule(msgspec.Struct, frozen=True):
 
 
 class MadeRun(msgspec.Struct, frozen=True):
+    """A run, and its row of the ledger, which has its id."""
+
     id: int
     version_id: int
     snapshot_id: int
@@ -60,9 +62,14 @@ class MadeRun(msgspec.Struct, frozen=True):
     due_at: datetime
     fire_at: datetime
     interval_start: datetime
+    version: int | None
+    """The schedule's; None if the fire comes out of the buffer, and has its row."""
+    next_at: datetime | None
 
 
 class LedgerRow(msgspec.Struct, frozen=True):
+    """What became of fires that made no run."""
+
     id: int
     fire_at: datetime
     until_at: datetime
@@ -70,7 +77,6 @@ class LedgerRow(msgspec.Struct, frozen=True):
     count: int
     outcome: Outcome
     reason: Reason | None
-    run_id: int | None
 
 
 class LedgerChange(msgspec.Struct, frozen=True):
@@ -177,6 +183,8 @@ async def move_schedules(
         [run.fire_at for _, run in runs],
         [run.interval_start for _, run in runs],
         now,
+        [run.version for _, run in runs],
+        [run.next_at for _, run in runs],
         *_columns(
             moves,
             ("schedule_id", "turn", "next_fire_at", "cursor_at", "fired", "failures"),
@@ -187,7 +195,7 @@ async def move_schedules(
         [move.version for move, _ in rows],
         *_columns(
             [row for _, row in rows],
-            ("fire_at", "until_at", "next_at", "count", "outcome", "reason", "run_id"),
+            ("fire_at", "until_at", "next_at", "count", "outcome", "reason"),
         ),
         [change.id for _, change in changes],
         [schedule_id for schedule_id, _ in changes],

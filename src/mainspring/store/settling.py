@@ -9,8 +9,9 @@ anew by whoever looks next.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import msgspec
 import structlog
@@ -21,6 +22,7 @@ from mainspring.domain.parameters import ParameterCheck
 from mainspring.domain.specs import DagSpec
 from mainspring.schedule.calendars import Calendar, CalendarSpec
 from mainspring.schedule.firing import (
+    Decision,
     Entry,
     Outcome,
     Reason,
@@ -78,14 +80,20 @@ class Settler:
         """Fire what is due of each, and take in what its runs have come to."""
         await self._prepare(connection, standing, tenant_id)
         ended = await self._ended(connection, standing)
-        moves = []
+        moves, plans = [], []
         for schedule in standing:
             try:
-                move = await self._move(connection, schedule, ended.get(schedule.schedule_id, ()))
+                plan = self._plan(schedule, ended.get(schedule.schedule_id, ()))
             except MainspringError as error:
                 move = _given_up(schedule, error)
-            if move is not None:
-                moves.append(move)
+                if move is not None:
+                    moves.append(move)
+            else:
+                if plan is not None:
+                    plans.append(plan)
+        counts = [count for plan in plans for count in plan.counts]
+        ids = iter(await self._ids.take_many(connection, counts))
+        moves += [plan.carried_out(ids) for plan in plans]
         if not moves:
             return Moved(set(), set())
         faults.point("moves of schedules are decided and not made")
@@ -159,31 +167,13 @@ class Settler:
 
     # --- the move ------------------------------------------------------------------------------
 
-    async def _move(
-        self,
-        connection: Connection,
-        schedule: StandingSchedule,
-        ended: Sequence[tuple[int, bool]],
-    ) -> Move | None:
+    def _plan(self, schedule: StandingSchedule, ended: Sequence[tuple[int, bool]]) -> _Plan | None:
         spec, timetable = self._timetable(schedule)
-        move = Move(
-            schedule.schedule_id,
-            schedule.turn,
-            schedule.version,
-            schedule.next_fire_at,
-            schedule.cursor_at,
-            0,
-            schedule.failures,
-            schedule.range_id,
-            schedule.range_reason,
-            rows=[],
-            changes=[],
-            runs=[],
-            over=[run_id for run_id, _ in ended],
-        )
+        move = _standing_still(schedule)
+        move.over = [run_id for run_id, _ in ended]
         paused = self._count_failures(spec, schedule, move, ended)
         parameters, hindrance = self._parameters(schedule)
-        maker = _Maker(connection, self._ids, schedule, timetable, parameters, move)
+        plan = _Plan(schedule, timetable, parameters, move)
         standing = Standing(
             schedule.next_fire_at or schedule.now,
             schedule.fired,
@@ -191,13 +181,14 @@ class Settler:
             schedule.buffered_ids or (),
             Reason.PAUSE if paused or schedule.paused or schedule.dag_paused else hindrance,
         )
-        standing = await self._start_buffered(spec, schedule, standing, maker)
+        if standing.buffered:
+            standing = plan.start_buffered(spec, standing)
         due = schedule.next_fire_at is not None and schedule.next_fire_at <= schedule.now
         if due:
-            await self._fire(spec, timetable, schedule, standing, maker)
+            plan.fire(decide_fires(spec, timetable, standing, schedule.now, limit=FIRES_PER_MOVE))
         if paused:
             move.next_fire_at = None
-        return move if due or ended or move.changes else None
+        return plan if due or ended or plan.counts or move.changes else None
 
     def _count_failures(
         self,
@@ -226,34 +217,41 @@ class Settler:
             return None, Reason.REFUSED
         return None if encoded == b"{}" else encoded, None
 
-    async def _start_buffered(
+
+class _Plan:
+    """What one schedule does next, and how many ids it takes to carry that out."""
+
+    def __init__(
         self,
-        spec: ScheduleSpec,
         schedule: StandingSchedule,
-        standing: Standing,
-        maker: _Maker,
-    ) -> Standing:
+        timetable: Timetable,
+        parameters: bytes | None,
+        move: Move,
+    ) -> None:
+        self._schedule = schedule
+        self._timetable = timetable
+        self._parameters = parameters
+        self._move = move
+        self._starting: list[tuple[int, _Start]] = []
+        self._entries: list[tuple[Entry, _Start | None]] = []
+        self.counts: list[int] = []
+        """Ids, neighbours each time, in the order in which they are used."""
+
+    def start_buffered(self, spec: ScheduleSpec, standing: Standing) -> Standing:
+        """Those of the buffer for which there is room; how it stands then."""
         starting = decide_buffer(spec, standing)
-        fires = schedule.buffered_fires or ()
+        fires = self._schedule.buffered_fires or ()
         for entry_id, fire_at in list(zip(standing.buffered, fires, strict=True))[:starting]:
-            run_id = await maker.make(fire_at)
-            maker.move.changes.append(LedgerChange(entry_id, outcome=Outcome.FIRED, run_id=run_id))
+            self._starting.append((entry_id, self._start(fire_at)))
+            self.counts.append(self._schedule.tasks)
         return msgspec.structs.replace(
             standing,
             open_runs=standing.open_runs + starting,
             buffered=standing.buffered[starting:],
         )
 
-    async def _fire(
-        self,
-        spec: ScheduleSpec,
-        timetable: Timetable,
-        schedule: StandingSchedule,
-        standing: Standing,
-        maker: _Maker,
-    ) -> None:
-        move = maker.move
-        decision = decide_fires(spec, timetable, standing, schedule.now, limit=FIRES_PER_MOVE)
+    def fire(self, decision: Decision) -> None:
+        move = self._move
         move.next_fire_at, move.cursor_at = decision.next_fire_at, decision.cursor_at
         move.fired = decision.fired
         for entry_id in decision.dropped:
@@ -261,85 +259,104 @@ class Settler:
                 LedgerChange(entry_id, outcome=Outcome.SKIPPED, reason=Reason.OVERLAP)
             )
         for entry in decision.entries:
-            await maker.enter(entry)
+            fires = entry.outcome is Outcome.FIRED
+            self._entries.append((entry, self._start(entry.fire_at) if fires else None))
+            self.counts.append(self._schedule.tasks if fires else 1)
 
+    def carried_out(self, ids: Iterator[int]) -> Move:
+        """The move, with its runs and rows of the ledger under these ids."""
+        move = self._move
+        for entry_id, start in self._starting:
+            run_id = self._make(next(ids), start, None)
+            move.changes.append(LedgerChange(entry_id, outcome=Outcome.FIRED, run_id=run_id))
+        for entry, maybe_start in self._entries:
+            self._enter(next(ids), entry, maybe_start)
+        return move
 
-class _Maker:
-    """Makes the runs and the rows of the ledger of one move."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        ids: Ids,
-        schedule: StandingSchedule,
-        timetable: Timetable,
-        parameters: bytes | None,
-        move: Move,
-    ) -> None:
-        self._connection = connection
-        self._ids = ids
-        self._schedule = schedule
-        self._timetable = timetable
-        self._parameters = parameters
-        self.move = move
-
-    async def enter(self, entry: Entry) -> None:
-        move = self.move
-        if entry.reason is not None and entry.reason == move.range_reason:
-            assert move.range_id is not None
-            last = move.rows[-1] if move.rows else None
-            if last is not None and last.id == move.range_id:
-                move.rows[-1] = msgspec.structs.replace(
-                    last,
-                    until_at=entry.until_at,
-                    next_at=entry.next_at,
-                    count=last.count + entry.count,
-                )
-                return
-            move.changes.append(
-                LedgerChange(move.range_id, entry.until_at, entry.next_at, entry.count)
-            )
-            return
-        run_id = None
-        if entry.outcome is Outcome.FIRED:
-            run_id = await self.make(entry.fire_at)
-        id = run_id or await self._ids.take(self._connection, 1)
-        move.rows.append(
-            LedgerRow(
-                id,
-                entry.fire_at,
-                entry.until_at,
-                entry.next_at,
-                entry.count,
-                entry.outcome,
-                entry.reason,
-                run_id,
-            )
-        )
-        is_range = entry.outcome is Outcome.SKIPPED
-        move.range_id = id if is_range else None
-        move.range_reason = entry.reason if is_range else None
-
-    async def make(self, fire_at: datetime) -> int:
-        """A run for a fire. One that is late starts now: its time limit counts from there."""
-        schedule = self._schedule
-        id = await self._ids.take(self._connection, schedule.tasks)
+    def _start(self, fire_at: datetime) -> _Start:
+        """When the run of a fire starts. One that is late starts now: its time limit counts from
+        there."""
         start_at = self._timetable.start_at(fire_at)
-        if schedule.now - start_at > _LATE:
-            start_at = schedule.now
+        if self._schedule.now - start_at > _LATE:
+            start_at = self._schedule.now
         interval_start, _ = self._timetable.data_interval(fire_at)
-        self.move.runs.append(
+        return _Start(fire_at, start_at, interval_start)
+
+    def _make(self, id: int, start: _Start, entry: Entry | None) -> int:
+        """A run, and its row of the ledger if it has none."""
+        schedule = self._schedule
+        self._move.runs.append(
             MadeRun(
                 id,
                 schedule.version_id,
                 schedule.snapshot_id,
                 self._parameters,
-                start_at,
-                fire_at,
-                interval_start,
+                start.due_at,
+                start.fire_at,
+                start.interval_start,
+                None if entry is None else schedule.version,
+                None if entry is None else entry.next_at,
             )
         )
         return id
+
+    def _enter(self, id: int, entry: Entry, start: _Start | None) -> None:
+        move = self._move
+        if start is not None:
+            self._make(id, start, entry)
+            move.range_id = move.range_reason = None
+            return
+        last = move.rows[-1] if move.rows else None
+        if entry.reason is None or entry.reason != move.range_reason:
+            move.rows.append(
+                LedgerRow(
+                    id,
+                    entry.fire_at,
+                    entry.until_at,
+                    entry.next_at,
+                    entry.count,
+                    entry.outcome,
+                    entry.reason,
+                )
+            )
+            is_range = entry.outcome is Outcome.SKIPPED
+            move.range_id = id if is_range else None
+            move.range_reason = entry.reason if is_range else None
+        elif last is not None and last.id == move.range_id:
+            move.rows[-1] = msgspec.structs.replace(
+                last,
+                until_at=entry.until_at,
+                next_at=entry.next_at,
+                count=last.count + entry.count,
+            )
+        else:
+            assert move.range_id is not None
+            move.changes.append(
+                LedgerChange(move.range_id, entry.until_at, entry.next_at, entry.count)
+            )
+
+
+class _Start(NamedTuple):
+    """Of the run of a fire."""
+
+    fire_at: datetime
+    due_at: datetime
+    interval_start: datetime
+
+
+def _standing_still(schedule: StandingSchedule) -> Move:
+    """The move that changes nothing yet."""
+    return Move(
+        schedule.schedule_id,
+        schedule.turn,
+        schedule.version,
+        schedule.next_fire_at,
+        schedule.cursor_at,
+        0,
+        schedule.failures,
+        schedule.range_id,
+        schedule.range_reason,
+    )
 
 
 def _given_up(schedule: StandingSchedule, error: MainspringError) -> Move | None:
@@ -349,18 +366,10 @@ def _given_up(schedule: StandingSchedule, error: MainspringError) -> Move | None
     if schedule.next_fire_at is None:
         return None
     log.error("schedule is paused", schedule=schedule.name, error=error.message)
-    return Move(
-        schedule.schedule_id,
-        schedule.turn,
-        schedule.version,
-        None,
-        schedule.cursor_at,
-        0,
-        schedule.failures,
-        schedule.range_id,
-        schedule.range_reason,
-        pause_note=f"it cannot be computed: {error.message}",
-    )
+    move = _standing_still(schedule)
+    move.next_fire_at = None
+    move.pause_note = f"it cannot be computed: {error.message}"
+    return move
 
 
 _LATE = timedelta(seconds=60)

@@ -101,18 +101,19 @@ order by v.finished_at, v.id;
 -- nobody waits here for anybody. The answer names those that moved, and the lanes to wake.
 -- $1 run ids  $2 versions  $3 snapshots  $4 tenant  $5 their schedules  $6 parameters  $7 due times
 -- $8 fires  $9 starts of their data intervals  $10 now
--- $11 schedules  $12 turns as read  $13 next fires  $14 cursors  $15 how many fired  $16 failures
--- $17 ranges  $18 reasons of those ranges  $19 to be paused, with this note
--- Ledger: $20 ids  $21 schedules  $22 versions  $23 fires  $24 ends of ranges  $25 next  $26 counts
--- $27 outcomes  $28 reasons  $29 runs
--- Rows of it that change: $30 ids  $31 schedules  $32 ends of ranges  $33 next  $34 counts to add
--- $35 outcomes  $36 reasons  $37 runs
--- Tracked runs that are over: $38 schedules  $39 runs
+-- Of those that are told by a new row of the ledger: $11 the schedule's version  $12 next
+-- $13 schedules  $14 turns as read  $15 next fires  $16 cursors  $17 how many fired  $18 failures
+-- $19 ranges  $20 reasons of those ranges  $21 to be paused, with this note
+-- What made no run: $22 ids  $23 schedules  $24 versions  $25 fires  $26 ends of ranges  $27 next  $28 counts
+-- $29 outcomes  $30 reasons
+-- Rows of it that change: $31 ids  $32 schedules  $33 ends of ranges  $34 next  $35 counts to add
+-- $36 outcomes  $37 reasons  $38 runs
+-- Tracked runs that are over: $39 schedules  $40 runs
 with clock as materialized (select coalesce($10::timestamptz, clock_timestamp()) as now),
 won as materialized (
   select s.ctid as place, s.tracked, u.*
-  from unnest($11::int[], $12::bigint[], $13::timestamptz[], $14::timestamptz[], $15::int[], $16::int[],
-    $17::bigint[], $18::text[], $19::text[])
+  from unnest($13::int[], $14::bigint[], $15::timestamptz[], $16::timestamptz[], $17::int[], $18::int[],
+    $19::bigint[], $20::text[], $21::text[])
     as u (schedule_id, turn, next_fire_at, cursor_at, fired, failures, range_id, range_reason, note)
   join mainspring.schedule_state s on s.schedule_id = u.schedule_id and s.turn = u.turn
   order by s.schedule_id
@@ -133,21 +134,25 @@ paused as (
 wanted as materialized (
   select u.id, u.version_id, u.snapshot_id, 'schedule'::text as trigger, u.parameters, u.due_at,
     null::text as created_by, null::bigint as rerun_of, clock.now, u.schedule_id, u.fire_at,
-    u.interval_start
+    u.interval_start, u.version, u.next_at
   from clock, unnest($1::bigint[], $2::int[], $3::int[], $5::int[], $6::bytea[], $7::timestamptz[],
-    $8::timestamptz[], $9::timestamptz[])
-    as u (id, version_id, snapshot_id, schedule_id, parameters, due_at, fire_at, interval_start)
+    $8::timestamptz[], $9::timestamptz[], $11::int[], $12::timestamptz[])
+    as u (id, version_id, snapshot_id, schedule_id, parameters, due_at, fire_at, interval_start,
+      version, next_at)
   where (u.schedule_id in (select schedule_id from won)) is true),
 -- with part: make_runs
 ,
 told as (
   insert into mainspring.fire (id, fire_at, until_at, next_at, decided_at, run_id, schedule_id, version,
     count, outcome, reason)
-  select u.id, u.fire_at, u.until_at, u.next_at, clock.now, u.run_id, u.schedule_id, u.version, u.count,
+  select w.id, w.fire_at, w.fire_at, w.next_at, w.now, w.id, w.schedule_id, w.version, 1, 'fired', null
+  from wanted w where w.version is not null
+  union all
+  select u.id, u.fire_at, u.until_at, u.next_at, clock.now, null, u.schedule_id, u.version, u.count,
     u.outcome::mainspring.fire_outcome, u.reason::mainspring.skip_reason
-  from clock, unnest($20::bigint[], $21::int[], $22::int[], $23::timestamptz[], $24::timestamptz[],
-    $25::timestamptz[], $26::int[], $27::text[], $28::text[], $29::bigint[])
-    as u (id, schedule_id, version, fire_at, until_at, next_at, count, outcome, reason, run_id)
+  from clock, unnest($22::bigint[], $23::int[], $24::int[], $25::timestamptz[], $26::timestamptz[],
+    $27::timestamptz[], $28::int[], $29::text[], $30::text[])
+    as u (id, schedule_id, version, fire_at, until_at, next_at, count, outcome, reason)
   where (u.schedule_id in (select schedule_id from won)) is true),
 retold as (
   update mainspring.fire f
@@ -155,8 +160,8 @@ retold as (
     next_at = case when u.until_at is null then f.next_at else u.next_at end,
     count = f.count + u.count, outcome = coalesce(u.outcome::mainspring.fire_outcome, f.outcome),
     reason = coalesce(u.reason::mainspring.skip_reason, f.reason), run_id = coalesce(u.run_id, f.run_id)
-  from clock, unnest($30::bigint[], $31::int[], $32::timestamptz[], $33::timestamptz[], $34::int[], $35::text[],
-    $36::text[], $37::bigint[]) as u (id, schedule_id, until_at, next_at, count, outcome, reason, run_id)
+  from clock, unnest($31::bigint[], $32::int[], $33::timestamptz[], $34::timestamptz[], $35::int[], $36::text[],
+    $37::text[], $38::bigint[]) as u (id, schedule_id, until_at, next_at, count, outcome, reason, run_id)
   where f.id = u.id and (u.schedule_id in (select schedule_id from won)) is true),
 followed as (
   insert into mainspring.schedule_run (schedule_id, run_id)
@@ -164,7 +169,7 @@ followed as (
   where (w.schedule_id in (select schedule_id from won where tracked)) is true),
 over as (
   delete from mainspring.schedule_run o
-  using unnest($38::int[], $39::bigint[]) as u (schedule_id, run_id)
+  using unnest($39::int[], $40::bigint[]) as u (schedule_id, run_id)
   where o.schedule_id = u.schedule_id and o.run_id = u.run_id
     and (u.schedule_id in (select schedule_id from won)) is true)
 select 'schedule' as kind, schedule_id as id from won
