@@ -51,7 +51,8 @@ CREATE TYPE mainspring.skip_reason AS ENUM (
 
 CREATE TYPE mainspring.stop_kind AS ENUM (
     'cancel',
-    'deadline'
+    'deadline',
+    'terminate'
 );
 
 CREATE TYPE mainspring.task_state AS ENUM (

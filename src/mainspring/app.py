@@ -48,6 +48,16 @@ class Process(Protocol):
     def stop(self) -> None: ...
 
 
+class _StandardError:
+    """Writes to standard error as it is then: who exchanges it must not break those who log."""
+
+    def __init__(self, *_: object) -> None:
+        self.debug = self.info = self.warning = self.error = self.critical = self.msg
+
+    def msg(self, message: str) -> None:
+        print(message, file=sys.stderr, flush=True)
+
+
 def configure_logging() -> None:
     """Structured lines on standard error: for people on a terminal, as JSON elsewhere."""
     pretty = sys.stderr.isatty() or _PARENT in os.environ
@@ -61,7 +71,7 @@ def configure_logging() -> None:
             else structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=_StandardError,
         cache_logger_on_first_use=True,
     )
 

@@ -67,13 +67,14 @@ def list_runs(
 
 @run.command()
 @click.argument("run", metavar="RUN")
+@click.option("--now", is_flag=True, help="Leave processes and commands no time to tidy up.")
 @json_option
 @home_option
-def cancel(run: str, as_json: bool, home: Path | None) -> None:
+def cancel(run: str, now: bool, as_json: bool, home: Path | None) -> None:
     """Stop a run. What runs is asked to end, what waits never starts."""
     from mainspring.cli.session import with_client
 
-    with_client(home, _cancel, run, as_json)
+    with_client(home, _cancel, run, now, as_json)
 
 
 async def _list(
@@ -121,7 +122,7 @@ async def _list(
         out.print(faint(f"older ones: --before {runs[-1].id}"))
 
 
-async def _cancel(client: Client, reference: str, as_json: bool) -> None:
+async def _cancel(client: Client, reference: str, now: bool, as_json: bool) -> None:
     from mainspring.cli import shapes
     from mainspring.cli.given import given_run
     from mainspring.cli.output import console, print_json
@@ -130,7 +131,7 @@ async def _cancel(client: Client, reference: str, as_json: bool) -> None:
     from mainspring.store.reading import read_run
 
     before = await client.ask(read_run, await given_run(client, reference))
-    asked = 0 if before.closed else await client.cancel(before.id)
+    asked = 0 if before.closed else await client.cancel(before.id, at_once=now)
     run = await client.ask(read_run, before.id)
     if as_json:
         print_json({**shapes.run_line(run), "asked_to_stop": asked})

@@ -166,7 +166,11 @@ def _print_header(picture: _Picture) -> None:
     who = f", by {safe(run.created_by)}" if run.created_by else ""
     again = f", again after run {run.rerun_of}" if run.rerun_of else ""
     late = run.due_at > run.created_at
-    stops = {"cancel": "stopped by request", "deadline": "stopped at the run's time limit"}
+    stops = {
+        "cancel": "stopped by request",
+        "terminate": "stopped by request, at once",
+        "deadline": "stopped at the run's time limit",
+    }
     given = (f"{safe(name)}={value_words(value)}" for name, value in picture.parameters.items())
     out.print(
         pairs(

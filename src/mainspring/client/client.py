@@ -148,10 +148,13 @@ class Client:
                 return run
             await asyncio.sleep(poll_seconds)
 
-    async def cancel(self, run_id: int) -> int:
-        """Stop a run. Says how many of its tasks still run and were asked to stop."""
+    async def cancel(self, run_id: int, *, at_once: bool = False) -> int:
+        """Stop a run. Says how many of its tasks still run and were asked to stop.
+
+        `at_once` kills processes and commands without the time that they have to tidy up.
+        """
         await self.ask(read_run, run_id)
-        asked = await self.ask(stop_runs, [run_id], "cancel")
+        asked = await self.ask(stop_runs, [run_id], "terminate" if at_once else "cancel")
         if asked:
             await self.ask(notify_stop)
         return asked

@@ -141,10 +141,10 @@ class SyncClient:
         room = self._entered()
         return room.call(room.client.wait(run_id, poll_seconds=poll_seconds))
 
-    def cancel(self, run_id: int) -> int:
+    def cancel(self, run_id: int, *, at_once: bool = False) -> int:
         """Stop a run. Says how many of its tasks still run and were asked to stop."""
         room = self._entered()
-        return room.call(room.client.cancel(run_id))
+        return room.call(room.client.cancel(run_id, at_once=at_once))
 
     def rerun(
         self, run_id: int, *, tasks: Sequence[str] | None = None, all: bool = False

@@ -17,13 +17,16 @@ import msgspec
 
 from mainspring.schedule.specs import Overlap, ScheduleSpec
 from mainspring.store.connection import Connection, Line
-from mainspring.store.runs import stop_runs
+from mainspring.store.runs import Stop, stop_runs
 from mainspring.store.schedules import StandingSchedule, followed_schedules, standing_schedules
 from mainspring.store.settling import Settler
 from mainspring.store.wakeups import Bell
 
 _decode = msgspec.json.Decoder(ScheduleSpec).decode
-_REPLACING = (Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER)
+_STOPS: dict[Overlap, Stop] = {
+    Overlap.CANCEL_OTHER: "cancel",
+    Overlap.TERMINATE_OTHER: "terminate",
+}
 
 
 _LIMIT = 200
@@ -60,8 +63,9 @@ class FollowRuns:
     async def _stop_replaced(self, connection: Connection, schedule: StandingSchedule) -> None:
         """Runs that a fire in the buffer is to replace. Asked again until they have closed."""
         waits = schedule.buffered_ids and schedule.open_runs
-        if not waits or _decode(schedule.spec).overlap not in _REPLACING:
+        stop = _STOPS.get(_decode(schedule.spec).overlap) if waits else None
+        if stop is None:
             return
         assert schedule.open_runs is not None
-        if await stop_runs(connection, schedule.open_runs, "cancel"):
+        if await stop_runs(connection, schedule.open_runs, stop):
             self._bell.stop()

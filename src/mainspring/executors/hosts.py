@@ -112,12 +112,17 @@ class Hosts:
         self._run_alone()
         self._tick_within(_TICK_SECONDS)
 
-    def stop(self, task_id: int, term: int, outcome: Outcome) -> None:
-        """End the job with this outcome, once it really has stopped; unknown ones are ignored."""
+    def stop(self, task_id: int, term: int, outcome: Outcome, *, at_once: bool = False) -> None:
+        """End the job with this outcome, once it really has stopped; unknown ones are ignored.
+
+        `at_once` leaves a process or command no time to tidy up. Code that shares its process with
+        others gets the usual time all the same: a kill would take them down, too.
+        """
         held = self._held.get((task_id, term))
         if held is None or (held.stop is not None and not held.only_if_unstarted):
             return
-        self._stop(held, outcome, time.monotonic())
+        own = held.job.kind in (SlotKind.PROCESS, SlotKind.COMMAND)
+        self._stop(held, outcome, time.monotonic(), 0.0 if at_once and own else self._grace)
 
     def hand_back_unstarted(self) -> list[tuple[int, int]]:
         """End every job that has not begun as `HandedBack`.
@@ -488,7 +493,9 @@ class Hosts:
         self._end(ended, held, outcome, started_ns, now_ns, offset_ns, log_cut=log_cut)
         self._loop.call_soon(self._listener.ended, ended)
 
-    def _stop(self, held: Held, outcome: Outcome, at: float) -> None:
+    def _stop(
+        self, held: Held, outcome: Outcome, at: float, grace_seconds: float | None = None
+    ) -> None:
         link = held.link
         if link is None:
             job = held.job
@@ -499,12 +506,14 @@ class Hosts:
                 pool.waiting.remove(held)
             self._finish_soon(held, outcome)
             return
+        grace = self._grace if grace_seconds is None else grace_seconds
         held.stop, held.stop_at, held.only_if_unstarted = outcome, at, False
+        held.kill_at = at + grace
         if link.meant_for is held:
             link.unwanted = True
             link.kill("stopped before it was ready")
         elif not link.killed:
-            link.stop(held, self._grace)
+            link.stop(held, grace)
 
     def _retire(self, link: HostLink) -> None:
         """No new jobs for this host; it ends when it is empty."""
@@ -582,7 +591,7 @@ class Hosts:
                 self._finish_soon(held, held.stop)
         elif held.only_if_unstarted:
             held.stop, held.only_if_unstarted = None, False
-        elif now >= held.stop_at + self._grace:
+        elif now >= held.kill_at:
             link.kill("the host process was killed for the sake of a task that would not stop")
 
     def _import_hangs(self, link: HostLink, slot: int) -> None:

@@ -27,6 +27,7 @@ class Held:
     __slots__ = (
         "ended",
         "job",
+        "kill_at",
         "link",
         "only_if_unstarted",
         "reported",
@@ -51,6 +52,7 @@ class Held:
         self.stop: Outcome | None = None
         """How it ends now that it was asked to stop, by a timeout or from outside."""
         self.stop_at = 0.0
+        self.kill_at = 0.0
         self.only_if_unstarted = False
         """Withdrawn rather than stopped: if it has begun after all, it goes on."""
         self.ended = False

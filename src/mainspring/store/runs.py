@@ -26,7 +26,7 @@ from mainspring.store.history import bring_back_run
 from mainspring.store.statements import statement
 
 Trigger = Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"]
-Stop = Literal["cancel", "deadline"]
+Stop = Literal["cancel", "terminate", "deadline"]
 
 DEFAULT_TENANT = 1
 

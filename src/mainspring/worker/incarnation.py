@@ -75,6 +75,7 @@ LINKS_MAX = 100
 
 _STOPS = {
     "cancel": "by request",
+    "terminate": "by request, at once",
     "deadline": "the run's timeout passed",
     "mark": "it was marked by hand",
 }
@@ -526,7 +527,8 @@ class Incarnation:
     def _heed_stops(self, stops: Sequence[tuple[int, int, str]]) -> None:
         for task_id, term, kind in stops:
             if self._hand.get(task_id, term):
-                self._hosts.stop(task_id, term, Cancelled(_STOPS[kind]))
+                outcome = Cancelled(_STOPS[kind])
+                self._hosts.stop(task_id, term, outcome, at_once=kind == "terminate")
 
     async def _hand_back_claims(
         self, claims: Sequence[UUID], reason: str, begun: Set[tuple[int, int]] = frozenset()

@@ -17,7 +17,8 @@ async def _an_engine_lives(connection: Connection) -> None:
     await fetch(
         connection,
         "update mainspring.shard"
-        " set holder = $1, holder_name = 'e', renewed_at = clock_timestamp()",
+        " set holder = $1, holder_name = 'e', renewed_at = clock_timestamp()"
+        " where number = 0",
         uuid4(),
     )
 

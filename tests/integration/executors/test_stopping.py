@@ -186,3 +186,18 @@ async def test_closing_while_hosts_are_starting() -> None:
             await trial.hosts.close(kill=kill)
             for number in numbers:
                 assert isinstance(trial.memory.ends[number].outcome, HandedBack)
+
+
+@pytest.mark.parametrize("name", ["stubborn_process", "command"])
+async def test_what_is_stopped_at_once_gets_no_time(tmp_path: Path, name: str) -> None:
+    """With the usual time, here an hour, this would not end."""
+    begun = tmp_path / "begun"
+    stubborn = f"trap '' TERM; echo $$ > {begun}; while :; do sleep 1; done"
+    async with open_trial(stop_grace_seconds=3600) as trial:
+        if name == "command":
+            number = trial.start(name, vector=["sh", "-c", stubborn])
+        else:
+            number = trial.start(name, begun=str(begun))
+        await exists(begun)
+        trial.hosts.stop(number, 1, CANCEL, at_once=True)
+        assert await trial.end_of(number) == CANCEL
