@@ -176,7 +176,9 @@ async def test_creating_runs_reads_no_run_and_no_task(connection: Connection) ->
     assert_bounded(plan)
     history = {index for index in plan.indexes() if index.startswith("run_history_")}
     assert all(index.endswith("_pkey") for index in history), plan.text
-    assert plan.indexes() - history == {"version_pkey", "node_pkey"}, plan.text
+    assert plan.indexes() - history == {"version_pkey", "node_pkey", "run_pkey"}, plan.text
+    # The last one is for reruns, and there is none.
+    assert not any(read.loops for read in reads_of(plan, "run_pkey")), plan.text
 
 
 async def test_a_renewal_reads_the_claims_of_its_worker(connection: Connection) -> None:

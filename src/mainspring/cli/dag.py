@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
     from mainspring.client import Client
     from mainspring.store.dags import DagRow
+    from mainspring.store.schedule_reading import ScheduleGlance
+
+_SCHEDULES_LISTED = 10
+_SCHEDULES_SHOWN = 100
 
 
 @click.group()
@@ -90,16 +95,20 @@ async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_jso
     from mainspring.cli.words import ago, counted, number, safe, safe_lines, shortened
     from mainspring.domain.states import RUN
     from mainspring.store import reading
+    from mainspring.store.schedule_reading import glance_at_schedules
 
     dags = await client.ask(reading.list_dags, owner=owner, tags=tags)
+    names = [line.name for line in dags]
+    schedules = await client.ask(glance_at_schedules, names, _SCHEDULES_LISTED)
     problems = await client.ask(reading.list_file_problems)
     if as_json:
-        print_json([shapes.dag_line(line) for line in dags])
+        print_json([shapes.dag_line(line, schedules.get(line.name, ())) for line in dags])
         return
     now = await client.ask(reading.read_clock)
     out = console()
     if dags:
-        columns = ("dag", "version", "tasks", "last run", "", "owner", "tags")
+        timed = ("schedule", "next fire") if schedules else ()
+        columns = ("dag", "version", "tasks", *timed, "last run", "", "owner", "tags")
         lines = table(*columns, right=["version", "tasks"])
         for line in dags:
             state, when = Text(""), Text("")
@@ -117,6 +126,7 @@ async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_jso
                 name,
                 str(line.version),
                 number(line.tasks),
+                *(_schedule_words(schedules.get(line.name, ()), now) if schedules else ()),
                 state,
                 when,
                 shortened(line.owner, 20),
@@ -142,20 +152,41 @@ async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_jso
                 out.print(faint(f"    … {counted(len(message) - 6, 'line')} more"))
 
 
+def _schedule_words(schedules: Sequence[ScheduleGlance], now: datetime) -> tuple[str, str]:
+    """When, and when next: of one schedule in words, of several how many there are."""
+    from mainspring.cli.words import ago, shortened
+    from mainspring.schedule.explaining import explain
+
+    if not schedules:
+        return "", ""
+    if len(schedules) >= _SCHEDULES_LISTED:
+        return f"{_SCHEDULES_LISTED} schedules or more", ""
+    words = f"{len(schedules)} schedules"
+    if len(schedules) == 1:
+        words = shortened(explain(schedules[0].spec, schedules[0].name), 40)
+    fires = [schedule.next_fire_at for schedule in schedules if schedule.next_fire_at]
+    if fires:
+        return words, ago(min(fires), now)
+    return words, "paused" if any(schedule.paused for schedule in schedules) else "none left"
+
+
 async def _show(client: Client, name: str, as_json: bool) -> None:
     from mainspring.cli import shapes
     from mainspring.cli.given import given_dag
     from mainspring.cli.output import print_json
     from mainspring.store.reading import read_clock
+    from mainspring.store.schedule_reading import glance_at_schedules
 
     found = await given_dag(client, name)
+    by_dag = await client.ask(glance_at_schedules, [found.name], _SCHEDULES_SHOWN)
+    schedules = by_dag.get(found.name, [])
     if as_json:
-        print_json(shapes.dag_whole(found))
+        print_json(shapes.dag_whole(found, schedules))
     else:
-        _print(found, await client.ask(read_clock))
+        _print(found, schedules, await client.ask(read_clock))
 
 
-def _print(found: DagRow, now: datetime) -> None:
+def _print(found: DagRow, schedules: Sequence[ScheduleGlance], now: datetime) -> None:
     from rich.markdown import Markdown
     from rich.text import Text
 
@@ -196,6 +227,7 @@ def _print(found: DagRow, now: datetime) -> None:
                 safe(parameter.name), type_words(parameter.schema), default_words(parameter)
             )
         out.print(indented(lines))
+    _print_schedules(schedules, now)
     out.print()
     out.print(heading(counted(len(spec.tasks), "task")))
     _print_tasks(found)
@@ -203,6 +235,30 @@ def _print(found: DagRow, now: datetime) -> None:
         out.print()
         out.print(heading("documentation"))
         out.print(indented(Markdown(safe_lines(spec.doc))))
+
+
+def _print_schedules(schedules: Sequence[ScheduleGlance], now: datetime) -> None:
+    from mainspring.cli.output import console, faint, heading, indented, table
+    from mainspring.cli.words import counted, moment_words, safe
+    from mainspring.schedule.explaining import explain
+
+    if not schedules:
+        return
+    out = console()
+    out.print()
+    out.print(heading(counted(len(schedules), "schedule")))
+    lines = table("schedule", "fires", "next fire", fold=["fires"])
+    for schedule in schedules:
+        rests = "paused" if schedule.paused else "none left"
+        following = schedule.next_fire_at
+        lines.add_row(
+            safe(schedule.name),
+            safe(explain(schedule.spec, schedule.name)),
+            moment_words(following, now) if following else rests,
+        )
+    out.print(indented(lines))
+    if len(schedules) == _SCHEDULES_SHOWN:
+        out.print(faint("  there may be more"))
 
 
 def _print_tasks(found: DagRow) -> None:

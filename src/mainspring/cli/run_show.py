@@ -179,6 +179,7 @@ def _print_header(picture: _Picture) -> None:
                 ("run again", _reruns_text(picture.reruns)),
                 ("created", moment_words(run.created_at, now)),
                 ("due", moment_words(run.due_at, now) if late else None),
+                *_fire_words(run),
                 ("started", moment_words(run.started_at, now) if run.started_at else None),
                 ("took", lasted(run.started_at, run.finished_at, now)),
                 ("stop", stops.get(run.stop or "")),
@@ -193,6 +194,23 @@ def _print_header(picture: _Picture) -> None:
             ]
         )
     )
+
+
+def _fire_words(run: RunLine) -> list[tuple[str, str | None]]:
+    """Which fire it is for, and of which time."""
+    from mainspring.cli.words import clock, moment_words, safe
+
+    if run.fire_at is None:
+        return []
+    start = run.interval_start
+    return [
+        ("schedule", safe(run.schedule) if run.schedule else None),
+        ("fire", moment_words(run.fire_at, run.read_at)),
+        (
+            "data interval",
+            f"from {clock(start)} to {clock(run.fire_at)}" if start is not None else None,
+        ),
+    ]
 
 
 def _reruns_text(reruns: Sequence[int]) -> str | None:

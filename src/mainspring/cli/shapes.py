@@ -29,6 +29,7 @@ from mainspring.store.reading import (
 
 if TYPE_CHECKING:
     from mainspring.store.pauses import Pause, Paused
+    from mainspring.store.schedule_reading import ScheduleGlance
     from mainspring.store.versions import RolledBack, VersionLine
 
 Shape = dict[str, Any]
@@ -37,7 +38,7 @@ RESULT_BYTES_MAX = 1024 * 1024
 """Larger results are left out of a run's document."""
 
 
-def dag_line(dag: DagLine) -> Shape:
+def dag_line(dag: DagLine, schedules: Sequence[ScheduleGlance] = ()) -> Shape:
     last = dag.last_run_id and {
         "id": dag.last_run_id,
         "state": dag.last_run_state,
@@ -57,6 +58,19 @@ def dag_line(dag: DagLine) -> Shape:
         "gone_at": dag.gone_at,
         "pause": dag.pause,
         "last_run": last,
+        "schedules": [schedule_glance(schedule) for schedule in schedules],
+    }
+
+
+def schedule_glance(schedule: ScheduleGlance) -> Shape:
+    from mainspring.schedule.explaining import explain
+
+    return {
+        "name": schedule.name,
+        "words": explain(schedule.spec, schedule.name),
+        "in_code": schedule.in_code,
+        "paused": schedule.paused,
+        "next_fire_at": schedule.next_fire_at,
     }
 
 
@@ -69,7 +83,7 @@ def file_problem(problem: FileProblem) -> Shape:
     }
 
 
-def dag_whole(dag: DagRow) -> Shape:
+def dag_whole(dag: DagRow, schedules: Sequence[ScheduleGlance] = ()) -> Shape:
     spec, parents = dag.spec, parents_of(dag.spec)
     return {
         "name": dag.name,
@@ -88,6 +102,7 @@ def dag_whole(dag: DagRow) -> Shape:
         "rolled_back_at": dag.rolled_back_at,
         "gone_at": dag.gone_at,
         "pause": dag.pause,
+        "schedules": [schedule_glance(schedule) for schedule in schedules],
         "parameters": [
             {"name": p.name, "schema": p.schema, "required": p.required, "default": p.default}
             for p in spec.parameters
@@ -134,6 +149,9 @@ def run_line(run: RunLine) -> Shape:
         "rerun_of": run.rerun_of,
         "created_at": run.created_at,
         "due_at": run.due_at,
+        "schedule": run.schedule,
+        "fire_at": run.fire_at,
+        "data_interval": run.fire_at and {"start": run.interval_start, "end": run.fire_at},
         "started_at": run.started_at,
         "finished_at": run.finished_at,
         "duration_seconds": lasted_seconds(run.started_at, run.finished_at, run.read_at),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -51,6 +51,16 @@ class ScheduleLine(msgspec.Struct, frozen=True):
     shard: int
 
 
+class ScheduleGlance(msgspec.Struct, frozen=True):
+    """A schedule next to its dag."""
+
+    name: str
+    spec: ScheduleSpec
+    in_code: bool
+    paused: bool
+    next_fire_at: datetime | None
+
+
 class ScheduleVersion(msgspec.Struct, frozen=True):
     number: int
     spec: ScheduleSpec
@@ -84,6 +94,29 @@ async def list_schedules(
 ) -> list[ScheduleLine]:
     rows = await fetch(connection, statement("read_schedules"), tenant_id, names, dag)
     return [_line(row) for row in rows]
+
+
+async def glance_at_schedules(
+    connection: Connection,
+    dags: Iterable[str],
+    limit: int,
+    *,
+    tenant_id: int = DEFAULT_TENANT,
+) -> dict[str, list[ScheduleGlance]]:
+    """The schedules of some dags, by dag and name; of each dag at most `limit`."""
+    rows = await fetch(connection, statement("glance_at_schedules"), tenant_id, list(dags), limit)
+    found: dict[str, list[ScheduleGlance]] = {}
+    for row in sorted(rows, key=lambda row: row["name"]):
+        found.setdefault(row["dag"], []).append(
+            ScheduleGlance(
+                row["name"],
+                _decode_spec(row["spec"]),
+                row["in_code"],
+                row["paused"],
+                row["next_fire_at"],
+            )
+        )
+    return found
 
 
 async def list_versions(connection: Connection, schedule_id: int) -> list[ScheduleVersion]:

@@ -77,10 +77,18 @@ keyed as (
   select $4::int, key, id, digest, now from item where key is not null order by key
   on conflict do nothing
   returning run_id),
+-- A rerun on the latest version is for the fire of the run before. Mostly there is none: asked once.
+former as materialized (
+  select id, schedule_id, fire_at, interval_start from (
+    select id, schedule_id, fire_at, interval_start from mainspring.run
+    union all
+    select id, schedule_id, fire_at, interval_start from mainspring.run_history) r
+  where exists (select 1 from item where rerun_of is not null)
+    and r.id = any($11::bigint[]) and r.fire_at is not null),
 wanted as not materialized (
-  select i.*, null::int as schedule_id, null::timestamptz as fire_at,
-    null::timestamptz as interval_start
-  from item i where i.key is null or i.id in (select run_id from keyed)),
+  select i.*, f.schedule_id, f.fire_at, f.interval_start
+  from item i left join former f on f.id = i.rerun_of
+  where i.key is null or i.id in (select run_id from keyed)),
 -- with part: make_runs
 select 'run' as kind, id from made
 union all

@@ -268,6 +268,18 @@ where h.tenant_id = $1 and h.gone_at is null and ($2::text[] is null or h.name =
   and ($3::text is null or d.name = $3)
 order by h.name;
 
+-- name: glance_at_schedules
+-- Some schedules of each of these dags. Not ordered, so that a dag with a million of them is not read
+-- as a whole.  $1 tenant  $2 names of dags  $3 limit for each
+select d.name as dag, g.name, g.spec, g.in_code, g.paused_at is not null as paused, g.next_fire_at
+from mainspring.dag d
+cross join lateral (
+  select h.name, h.spec, h.in_code, h.paused_at, s.next_fire_at
+  from mainspring.schedule h join mainspring.schedule_state s on s.schedule_id = h.id
+  where h.dag_id = d.id and h.gone_at is null
+  limit $3) g
+where d.tenant_id = $1 and d.name = any($2::text[]);
+
 -- name: read_schedule_versions
 -- Newest first.  $1 schedule
 select number, spec, parameters, changed_by, in_force_from, in_force_until
