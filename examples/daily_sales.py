@@ -2,6 +2,7 @@
 
     mainspring dag trigger daily_sales --wait
     mainspring dag trigger daily_sales -p region=us --wait
+    mainspring dag show daily_sales                # when it runs by itself
 
 The service for exchange rates drops the first call of every session, so `fetch_rates` fails
 once and is tried again. All figures are made up, and the same all day long, so that you can
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from mainspring import RetryPolicy, dag, task
+from mainspring import RetryPolicy, Schedule, dag, task
 
 log = logging.getLogger("daily_sales")
 
@@ -103,7 +104,25 @@ def close_day(session: uuid.UUID) -> None:
     log.info("closed session %s", session)
 
 
-@dag(tags=["example", "sales"], owner="sales team", timeout="10m")
+@dag(
+    tags=["example", "sales"],
+    owner="sales team",
+    timeout="10m",
+    # Each morning, as the clocks of the region show it. A day that is late does not overtake the
+    # day before; after days of downtime all of them are made up for.
+    schedule=[
+        Schedule(
+            "30 6 * * *",
+            name=region,
+            timezone=timezone,
+            parameters={"region": region},
+            overlap="buffer_all",
+            misfire="all",
+            max_count=7,
+        )
+        for region, timezone in (("eu", "Europe/Berlin"), ("us", "America/New_York"))
+    ],
+)
 def daily_sales(region: str = "eu") -> None:
     """Fetch, sum up and report a day of sales."""
     day = open_day(region)

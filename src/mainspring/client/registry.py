@@ -55,6 +55,7 @@ class Registry:
                 # The dags folder's own; its code may change under an unchanged graph, so that
                 # what is current is read each time.
                 return _from_folder(definition, row)
+            _refuse_schedules(definition)
             made = await self._link.ask(register_dag, definition.spec, APP_SNAPSHOT)
             known = Known(definition, made.version_id, made.snapshot_id)
             self._known[definition.digest] = known
@@ -79,6 +80,16 @@ class Registry:
                 f" {shown(entries[0])}",
                 hint='give one of them another name: `@task(name="…")`',
             )
+
+
+def _refuse_schedules(definition: Definition) -> None:
+    """Nobody would fire them: they are put by the engine that reads the folder of dags."""
+    if definition.spec.schedules:
+        raise DefinitionError(
+            f"dag {shown(definition.name)} has a schedule, and no folder of dags has the dag",
+            hint="put its file there; or leave `schedule=` out, and make one by"
+            " `mainspring schedule create`",
+        )
 
 
 async def _stored(connection: Connection, name: str) -> DagRow | None:

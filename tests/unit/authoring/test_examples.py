@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ async def test_the_examples_are_read_without_a_problem_and_each_is_in_the_list()
         "hello",
         "http_shop",
         "long_task",
+        "nightly",
     ]
     assert report.files == {name: f"{name}.py" for name in names}
     page = (EXAMPLES / "README.md").read_text()
@@ -59,6 +61,19 @@ def test_daily_sales_retries_once_and_reports() -> None:
     assert [task.name for task in result if task.attempts > 1] == ["fetch_rates"]
     assert "boston" in result["report"].log
     assert result.order[-1] == "close_day"
+
+
+def test_daily_sales_runs_each_morning_of_each_region() -> None:
+    result = run("daily_sales", fire_at=datetime(2026, 11, 15, 11, 30, tzinfo=UTC), schedule="us")
+    assert result.parameters == {"region": "us"}
+    assert result["report"].result.startswith("us: ")
+
+
+def test_nightly_is_about_the_day_of_its_fire() -> None:
+    # Two in the morning in Berlin, whatever the clock shows now.
+    result = run("nightly", fire_at=datetime(2026, 11, 15, 1, tzinfo=UTC))
+    assert result["choose_day"].result == "2026-11-14"
+    assert run("nightly", day="2026-11-02")["choose_day"].result == "2026-11-02"
 
 
 def test_etl_keeps_what_makes_sense() -> None:
