@@ -1,19 +1,21 @@
 """`mainspring schedule preview`: when a schedule would fire, before there is one.
 
-It asks no database: what is typed is all that it knows.
+It asks no database, but for calendars that are named by `--exclude`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mainspring.cli.options import json_option
+from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.schedule.calendars import Calendar
     from mainspring.schedule.parsing import Written
     from mainspring.schedule.previewing import PreviewedFire
@@ -47,6 +49,9 @@ COUNT_MAX = 10_000
     metavar="CODE",
     help="Leave its public holidays out: `DE`, or `DE-BY` for a part.",
 )
+@click.option(
+    "--exclude", "stored", multiple=True, metavar="CALENDAR", help="One of those in the database."
+)
 @click.option("--from", "since", metavar="INSTANT", help="Fires after this. [default: now]")
 @click.option("--until", metavar="INSTANT", help="Fires up to this.")
 @click.option("--start", metavar="INSTANT", help="The schedule's window begins.")
@@ -60,8 +65,15 @@ COUNT_MAX = 10_000
 )
 @click.option("--name", default="preview", help="The schedule's name, which `H` is spread by.")
 @json_option
+@home_option
 def preview_schedule(
-    since: str | None, until: str | None, count: int, name: str, as_json: bool, **given: Any
+    since: str | None,
+    until: str | None,
+    count: int,
+    name: str,
+    as_json: bool,
+    home: Path | None,
+    **given: Any,
 ) -> None:
     """When a schedule would fire; give it by `--cron`, `--every`, `--at` or `--rrule`.
 
@@ -70,12 +82,15 @@ def preview_schedule(
     """
     from mainspring.cli.given import given_moment
     from mainspring.cli.output import print_json
+    from mainspring.cli.session import with_client
     from mainspring.schedule.explaining import explain
     from mainspring.schedule.parsing import schedule_from
     from mainspring.schedule.previewing import preview
     from mainspring.schedule.timetable import Timetable
 
     calendars = _calendars(given["dates"], given["weekdays"], given["countries"])
+    if given["stored"]:
+        calendars |= with_client(home, _stored_calendars, given["stored"])
     options = {
         key: given[key] for key in ("timezone", "dst_gap", "dst_fold") if given[key] is not None
     }
@@ -114,21 +129,12 @@ def _calendars(
     dates: Sequence[str], weekdays: Sequence[str], countries: Sequence[str]
 ) -> dict[str, Calendar]:
     """A calendar for each kind of day that is left out, named as its option says it."""
-    from datetime import date
-
-    from mainspring.domain.errors import InputError
-    from mainspring.domain.names import shown
+    from mainspring.cli.calendar import given_date
     from mainspring.schedule.calendars import Calendar, CalendarSpec
 
     specs: dict[str, CalendarSpec] = {}
     if dates:
-        try:
-            days = tuple(date.fromisoformat(text) for text in dates)
-        except ValueError:
-            raise InputError(
-                f"`--exclude-date`: {shown(' '.join(dates))} is no date",
-                hint="write it like `2026-12-24`",
-            ) from None
+        days = tuple(given_date(text, "--exclude-date") for text in dates)
         specs["dates"] = CalendarSpec(dates=days)
     if weekdays:
         specs["weekdays"] = CalendarSpec(weekdays=tuple(weekdays))
@@ -136,6 +142,13 @@ def _calendars(
         country, _, part = code.partition("-")
         specs[code] = CalendarSpec(country=country, subdivision=part or None)
     return {name: Calendar(spec) for name, spec in specs.items()}
+
+
+async def _stored_calendars(client: Client, names: Sequence[str]) -> dict[str, Calendar]:
+    from mainspring.cli.calendar import given_calendar
+    from mainspring.schedule.calendars import Calendar
+
+    return {name: Calendar(await given_calendar(client, name)) for name in names}
 
 
 def _line(fire: PreviewedFire) -> dict[str, Any]:

@@ -45,6 +45,10 @@ class CronPattern:
             found = self._days.previous(day - 1)
         return NEVER_BEFORE if found == NEVER_BEFORE else found * DAY + self._times.last
 
+    def names_day(self, day: int) -> bool:
+        """Whether it has times on this day, counted from 1970."""
+        return self._days.next(day) == day
+
     def count(self, low: int, high: int) -> int:
         first, first_second = divmod(low, DAY)
         last, last_second = divmod(high + 1, DAY)

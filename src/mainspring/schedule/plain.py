@@ -11,22 +11,22 @@ from mainspring.schedule.bounds import NEVER, NEVER_BEFORE
 class Interval:
     """`phase + k * seconds` since 1970 began in UTC, for every whole k."""
 
-    __slots__ = ("_phase", "_seconds")
+    __slots__ = ("_phase", "seconds")
 
     def __init__(self, seconds: int, phase: int) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._phase = phase
 
     def next(self, instant: int) -> int:
-        return instant + (self._phase - instant) % self._seconds
+        return instant + (self._phase - instant) % self.seconds
 
     def previous(self, instant: int) -> int:
-        return instant - (instant - self._phase) % self._seconds
+        return instant - (instant - self._phase) % self.seconds
 
     def count(self, low: int, high: int) -> int:
         if low > high:
             return 0
-        return (high - self._phase) // self._seconds - (low - 1 - self._phase) // self._seconds
+        return (high - self._phase) // self.seconds - (low - 1 - self._phase) // self.seconds
 
 
 class Instants:

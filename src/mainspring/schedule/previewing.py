@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from mainspring.schedule.bounds import LAST_INSTANT, moment_of, seconds_of
-from mainspring.schedule.timetable import Timetable
+from mainspring.schedule.timetable import Fire, Timetable
 from mainspring.schedule.zoned import ZonedSource
 
 _PASSES = {
@@ -31,14 +31,18 @@ def preview(
     last = until if until is not None else moment_of(LAST_INSTANT)
     fires, since = [], after
     for fire in timetable.fires_between(after, last, limit=count):
-        notes = [
-            *_clock_notes(timetable, seconds_of(since) + 1, seconds_of(fire.at)),
-            *([f"excluded by `{fire.excluded}`"] if fire.excluded is not None else []),
-        ]
         local = timetable.zone.local(seconds_of(fire.at))
-        fires.append(PreviewedFire(fire.at, local, "; ".join(notes) or None))
+        fires.append(PreviewedFire(fire.at, local, note_of(timetable, fire, since)))
         since = fire.at
     return fires
+
+
+def note_of(timetable: Timetable, fire: Fire, since: datetime) -> str | None:
+    """What is odd about a fire, and about the time after `since` in which there was none."""
+    notes = _clock_notes(timetable, seconds_of(since) + 1, seconds_of(fire.at))
+    if fire.excluded is not None:
+        notes.append(f"excluded by `{fire.excluded}`")
+    return "; ".join(notes) or None
 
 
 def _clock_notes(timetable: Timetable, since: int, instant: int) -> list[str]:

@@ -94,6 +94,11 @@ class Timetable:
         self._last_next: tuple[datetime, Fire | None] | None = None
         self._last_interval: tuple[datetime, datetime] | None = None
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The first and the last second in which it may fire at all."""
+        return self._first, self._last
+
     def next_fire(self, after: datetime) -> Fire | None:
         """The first fire after this instant, be it left out or not; None if there is none."""
         if self._last_next is None or self._last_next[0] != after:

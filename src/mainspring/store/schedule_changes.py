@@ -15,6 +15,7 @@ import asyncpg
 import msgspec
 
 from mainspring.domain.errors import ConflictError, InputError, NotFoundError
+from mainspring.domain.names import name_problem, shown
 from mainspring.domain.parameters import ParameterCheck
 from mainspring.schedule.calendars import Calendar, CalendarSpec
 from mainspring.schedule.firing import Outcome, Reason, is_tracked
@@ -265,6 +266,9 @@ async def read_calendars(
 async def put_calendar(
     connection: Connection, name: str, spec: CalendarSpec, *, tenant_id: int = DEFAULT_TENANT
 ) -> None:
+    """Schedules that exclude it follow with their next fire."""
+    if problem := name_problem(name):
+        raise InputError(f"a calendar: the name {shown(name)} {problem}")
     Calendar(spec)
     await fetch(connection, statement("put_calendar"), tenant_id, name, _encode(spec))
 
