@@ -102,6 +102,9 @@ class Person:
         else:
             for block in blocks:
                 self._write(dag_in(block), block.text)
+        for block in blocks_of(self._page):
+            if block.mark == "crontab":
+                (self._folder / "crontab.txt").write_text(block.text, encoding="utf-8")
         shutil.copy(ROOT / "examples" / "daily_sales.py", self._team.dags)
         self._write("newsletter", NEWSLETTER)
         self._write("deliveries", DELIVERIES)

@@ -10,6 +10,8 @@
     given.py     parameters, instants, runs and tasks, from what was typed
     explain.py   why a run or task stands where it stands; pure
     standing.py  how one task stands, and what would move it on; pure
+    heat_map.py  how many runs start in each minute, as marks; pure
+    crontab_dags.py  the file of dags that a crontab becomes; pure
 
 One file per command, or per group of small ones. Exit codes: 0 done, 1 failed, 2 usage.
 """

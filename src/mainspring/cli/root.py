@@ -30,6 +30,7 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
         "schedule": _Entry("schedule:schedule", "See when schedules fire."),
         "simulate": _Entry("simulate:simulate", "See all fires of a time to come, and its spikes."),
         "calendar": _Entry("calendar:calendar", "Name days on which schedules do not fire."),
+        "import": _Entry("import_crontab:imports", "Make dags of the lines of a crontab."),
         "queue": _Entry("queue:queue", "See what waits in queues, and pause them."),
         "dlq": _Entry("dlq:dlq", "Look at dead letters by error; retry or discard them."),
     },

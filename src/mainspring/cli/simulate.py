@@ -140,7 +140,7 @@ async def _in_folder(folder: Path) -> _Found:
     report = await read_bundle(folder)
     schedules, unknown = [], set[str]()
     for dag in report.dags:
-        for schedule in getattr(dag, "schedules", ()):
+        for schedule in dag.schedules:
             spec = msgspec.convert(schedule.spec, ScheduleSpec)
             unknown |= set(spec.exclude)
             spec = msgspec.structs.replace(spec, exclude=())
