@@ -9,7 +9,7 @@ anew by whoever looks next.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -17,10 +17,11 @@ import msgspec
 import structlog
 
 from mainspring import faults
-from mainspring.domain.errors import InputError, MainspringError
+from mainspring.domain.errors import InputError, InvalidSchedule, MainspringError
 from mainspring.domain.parameters import ParameterCheck
 from mainspring.domain.specs import DagSpec
 from mainspring.schedule.calendars import Calendar, CalendarSpec
+from mainspring.schedule.cron_fields import spreads
 from mainspring.schedule.firing import (
     Decision,
     Entry,
@@ -30,7 +31,7 @@ from mainspring.schedule.firing import (
     decide_buffer,
     decide_fires,
 )
-from mainspring.schedule.specs import ScheduleSpec
+from mainspring.schedule.specs import CronSpec, ScheduleSpec
 from mainspring.schedule.timetable import Timetable
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.ids import Ids
@@ -66,7 +67,8 @@ class Settler:
         self._ids = Ids()
         self._timetables: dict[tuple[bytes, str | None], tuple[ScheduleSpec, Timetable]] = {}
         self._checks: dict[int, ParameterCheck] = {}
-        self._calendars: Mapping[str, Calendar] = {}
+        self._calendars: dict[str, Calendar] = {}
+        self._unusable: dict[str, InvalidSchedule] = {}
         self._calendar_specs: dict[str, bytes] = {}
 
     async def settle(
@@ -129,9 +131,13 @@ class Settler:
         specs = {row["name"]: bytes(row["spec"]) for row in rows}
         if specs != self._calendar_specs:
             self._calendar_specs = specs
-            self._calendars = {
-                name: Calendar(_decode_calendar(spec)) for name, spec in specs.items()
-            }
+            self._calendars, self._unusable = {}, {}
+            for name, spec in specs.items():
+                try:
+                    self._calendars[name] = Calendar(_decode_calendar(spec))
+                except InvalidSchedule as error:
+                    # The package of public holidays is missing here: not everybody's problem.
+                    self._unusable[name] = error
             self._timetables.clear()
 
     async def _ended(
@@ -155,12 +161,13 @@ class Settler:
         return ended
 
     def _timetable(self, schedule: StandingSchedule) -> tuple[ScheduleSpec, Timetable]:
-        # Only these depend on the name: others share what is made of their spec.
-        named = b"H" in schedule.spec or b"jitter" in schedule.spec
-        key = (schedule.spec, schedule.name if named else None)
+        key = (schedule.spec, schedule.name if _depends_on_name(schedule.spec) else None)
         known = self._timetables.get(key)
         if known is None:
             spec = _decode_spec(schedule.spec)
+            for name in spec.exclude:
+                if name in self._unusable:
+                    raise self._unusable[name]
             known = spec, Timetable(spec, schedule.name, self._calendars)
             self._timetables[key] = known
         return known
@@ -357,6 +364,14 @@ def _standing_still(schedule: StandingSchedule) -> Move:
         schedule.range_id,
         schedule.range_reason,
     )
+
+
+@functools.lru_cache(maxsize=_SPECS_KEPT)
+def _depends_on_name(spec: bytes) -> bool:
+    """Others share what is made of their spec, whatever they are called."""
+    decoded = _decode_spec(spec)
+    lines = (when.expression for when in decoded.when if isinstance(when, CronSpec))
+    return decoded.jitter_seconds > 0 or any(spreads(line) for line in lines)
 
 
 def _given_up(schedule: StandingSchedule, error: MainspringError) -> Move | None:

@@ -6,6 +6,7 @@ Time is given: nothing here waits for a clock.
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -20,6 +21,7 @@ from mainspring.schedule.specs import (
     Overlap,
     ScheduleSpec,
 )
+from mainspring.schedule.timetable import Timetable
 from mainspring.store.connection import Connection, connect, fetch
 from mainspring.store.dags import register_dag
 from mainspring.store.runs import stop_runs
@@ -299,6 +301,41 @@ async def test_one_that_cannot_be_computed_is_paused_and_the_others_go_on(stage:
     await resume_schedule(stage.connection, "tick", now=at(130))
     await stage.tick(at(181))
     assert ("skipped", "pause", 60, 120, 2) in await stage.ledger()
+
+
+async def test_a_calendar_that_an_engine_cannot_read_stops_only_its_own_schedules(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put_calendar(stage.connection, "closed", CalendarSpec(weekdays=("mon",)))
+    await put_calendar(stage.connection, "public", CalendarSpec(country="DE"))
+    await stage.put(every(60, exclude=("closed",)))
+    intent = Intent("public", "sample", every(60, exclude=("public",)))
+    await create_schedule(stage.connection, intent, by="tests", now=NOON)
+    monkeypatch.setitem(sys.modules, "holidays", None)  # It is not installed there.
+    await stage.tick(at(61))
+    assert await stage.fired() == [60]
+    [paused] = await stage.connection.fetch(
+        "select name, pause_note from mainspring.schedule where paused_at is not null"
+    )
+    assert paused["name"] == "public"
+    assert "needs the package `holidays`" in paused["pause_note"]
+
+
+async def test_schedules_of_one_line_are_spread_by_their_own_names_in_any_case(
+    stage: Stage,
+) -> None:
+    spec = ScheduleSpec(when=(CronSpec("h * * * *"),))
+    for name in ("a", "b", "c"):
+        intent = Intent(name, "sample", spec)
+        await create_schedule(stage.connection, intent, by="tests", now=NOON)
+    for minute in range(1, 121):
+        await stage.tick(at(60 * minute))
+    expected = sorted(
+        (fire.at - NOON).total_seconds()
+        for name in ("a", "b", "c")
+        for fire in Timetable(spec, name).fires_between(NOON, at(7200))
+    )
+    assert await stage.fired() == expected
 
 
 async def test_a_pause_is_one_range_and_what_was_due_before_it_fires(stage: Stage) -> None:
