@@ -734,7 +734,7 @@ CREATE TABLE mainspring.schedule_state (
     range_id bigint,
     range_reason mainspring.skip_reason
 )
-WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.05', autovacuum_analyze_scale_factor='0.2');
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.2', autovacuum_analyze_scale_factor='1');
 
 CREATE TABLE mainspring.schedule_version (
     schedule_id integer NOT NULL,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -79,6 +80,9 @@ def configure_logging() -> None:
 def run_engine(config: Config) -> int:
     check_place(config.object_store)
     url = database_url(config)
+    # A tick makes thousands of small objects that die with it; looking among them for cycles took
+    # a fifth of its time.
+    gc.set_threshold(100_000, 20, 20)
     return uvloop.run(_serve(url, lambda: Engine(config, url)))
 
 

@@ -20,7 +20,7 @@ from mainspring.engine.archive import Archive
 from mainspring.engine.audit import Audit
 from mainspring.engine.deadlines import Deadlines
 from mainspring.engine.duty import Duty, run_duty
-from mainspring.engine.fire_schedules import FireSchedules
+from mainspring.engine.fire_schedules import LINES, FireSchedules
 from mainspring.engine.follow_runs import FollowRuns
 from mainspring.engine.move_logs import MoveLogs
 from mainspring.engine.notify import Notify
@@ -33,6 +33,7 @@ from mainspring.engine.shift import Shift
 from mainspring.engine.wake import Wake
 from mainspring.store.connection import Line
 from mainspring.store.duties import raise_epoch
+from mainspring.store.shards import ALL_SHARDS
 from mainspring.store.wakeups import Bell
 
 log = structlog.get_logger(__name__)
@@ -52,14 +53,17 @@ class Engine:
         name, engine = f"{socket.gethostname()}:{os.getpid()}", uuid4()
         line = Line(self._url, name="engine shard", greet=raise_epoch)
         bell_line = Line(self._url, name="engine bell")
-        fire_line = Line(self._url, name="engine fire", stable_plans=True)
+        fire_lines = [Line(self._url, name="engine fire", stable_plans=True) for _ in range(LINES)]
         bell = Bell(bell_line)
         shard, shards = ShardLease(line, engine, name), Shards(line, engine, name)
         always = [
             asyncio.create_task(bell.run()),
             asyncio.create_task(shards.run()),
-            asyncio.create_task(FireSchedules(fire_line, shards, bell).run()),
             asyncio.create_task(ReadDags(self._config, self._url).run()),
+            *(
+                asyncio.create_task(FireSchedules(each, shards, bell, ALL_SHARDS[i::LINES]).run())
+                for i, each in enumerate(fire_lines)
+            ),
         ]
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -74,7 +78,7 @@ class Engine:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(shards.free(), timeout=5)
                     await asyncio.wait_for(shard.free(), timeout=5)
-            for each in (line, bell_line, fire_line):
+            for each in (line, bell_line, *fire_lines):
                 await each.close()
 
     async def _do_duties(

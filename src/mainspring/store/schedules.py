@@ -6,7 +6,7 @@ out, for many at once, only where it still stands so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ import msgspec
 from mainspring.schedule.firing import Outcome, Reason
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.runs import DEFAULT_TENANT
+from mainspring.store.shards import ALL_SHARDS
 from mainspring.store.statements import statement
 
 
@@ -122,8 +123,14 @@ async def due_schedules(
     shards: Sequence[int],
     look_from: datetime,
     limit: int,
+    *,
+    among: Collection[int] = ALL_SHARDS,
 ) -> list[StandingSchedule]:
-    rows = await fetch(connection, statement("due_schedules"), now, shards, look_from, limit)
+    """Those of `shards` that are due, and of the others `among` all those that are overdue."""
+    others = [number for number in among if number not in shards]
+    rows = await fetch(
+        connection, statement("due_schedules"), now, shards, look_from, limit, others
+    )
     return [_standing(row) for row in rows]
 
 

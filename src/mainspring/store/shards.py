@@ -14,6 +14,8 @@ from mainspring.store.statements import statement
 SHARDS = 16
 """As many as `0002_schedules.before.sql` makes, numbered from 1."""
 
+ALL_SHARDS = range(1, SHARDS + 1)
+
 
 class EngineBeat(msgspec.Struct, frozen=True):
     id: UUID

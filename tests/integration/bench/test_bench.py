@@ -67,6 +67,23 @@ def test_a_small_benchmark_tells_all_figures_and_leaves_nothing(tmp_path: Path) 
     assert {"latency.step_p50_ms", "dag.tasks_per_s"} <= ratios.keys()
 
 
+def test_a_small_benchmark_of_ticks_fires_every_schedule(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    process = _bench(
+        *("tick", "--schedules", 500, "--rate", 50, "--seconds", 1, "--json", figures),
+        home=tmp_path / "homes" / "home",
+    )
+    out, err = process.communicate()
+    assert process.returncode == 0, out + err
+    document: dict[str, Any] = msgspec.json.decode(figures.read_bytes())
+    assert document["violations"] == 0
+    tick = document["tick"]
+    assert tick["schedules"] == 500
+    assert tick["offered_per_s"] == tick["fired_per_s"] == 50
+    for key in ("idle_tick_ms", "due_10k_lag_p99_ms", "lag_p99_ms"):
+        assert tick[key] > 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_benchmark_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "homes"

@@ -29,6 +29,19 @@ async def test_ids_of_many_clients_never_overlap(database_url: str) -> None:
         await connection.close()
 
 
+async def test_many_ids_are_asked_for_at_once_and_never_overlap(connection: Connection) -> None:
+    ids, taken = Ids(), list[range]()
+    for counts in ([1] * 250, COUNTS, [30] * 20, [], [1]):
+        firsts = await ids.take_many(connection, counts)
+        taken += [range(first, first + n) for first, n in zip(firsts, counts, strict=True)]
+    every = [number for numbers in taken for number in numbers]
+    assert len(every) == len(set(every))
+    before = await connection.fetchval("select last_value from mainspring.id_block")
+    await ids.take_many(connection, [1] * 500)
+    after = await connection.fetchval("select last_value from mainspring.id_block")
+    assert after - before <= 5 * BLOCK_IDS
+
+
 async def test_a_rolled_back_transaction_does_not_give_its_ids_away(
     connection: Connection,
 ) -> None:

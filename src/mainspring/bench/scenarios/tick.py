@@ -24,7 +24,7 @@ from mainspring.domain.errors import UnavailableError
 from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow
 from mainspring.store.schedules import due_schedules, next_due
-from mainspring.store.shards import SHARDS
+from mainspring.store.shards import ALL_SHARDS
 
 AT_ONCE = 10_000
 _BURSTS = 4
@@ -62,8 +62,7 @@ async def measure_tick(stage: Stage) -> dict[str, Any]:
 async def _idle(stage: Stage, until: datetime) -> dict[str, Any]:
     """What a tick asks when nothing is due, as the engine asks it."""
     stage.watcher.phase("ticks with nothing due")
-    shards = list(range(1, SHARDS + 1))
-    begin = await tables.now(stage.glance)
+    shards, begin = list(ALL_SHARDS), await tables.now(stage.glance)
     times = []
     for _ in range(_IDLE_TICKS):
         began = time.perf_counter()

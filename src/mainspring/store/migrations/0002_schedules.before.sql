@@ -65,8 +65,8 @@ create table mainspring.schedule_state (
   failures int not null default 0, -- of its last runs, one after the other
   range_id bigint,                -- the last row of its ledger, if that is a range of skips
   range_reason mainspring.skip_reason)
-  with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05,
-        autovacuum_analyze_scale_factor = 0.2);
+  with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.2,
+        autovacuum_analyze_scale_factor = 1);
 create index schedule_due on mainspring.schedule_state (next_fire_at, shard)
   where next_fire_at is not null;
 

@@ -36,16 +36,23 @@ join mainspring.dag d on d.id = h.dag_id
 join mainspring.version v on v.id = d.version_id
 
 -- name: due_schedules
--- Those of our shards that are due, and those of anybody that are overdue by more than a second: an
--- engine that died or hangs is stood in for. Dead rows before `$3` are not waded through.
--- $1 now  $2 shards  $3 look from here  $4 limit
+-- Those of some shards that are due, and those of other shards that are overdue by more than a
+-- second: an engine that died or hangs is stood in for. Dead rows before `$3` are not waded through,
+-- nor are rows of a shard that is not looked for: the index knows the shard.
+-- $1 now  $2 shards  $3 look from here  $4 limit  $5 other shards
 with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
 chosen as materialized (
-  select s.* from mainspring.schedule_state s
-  where s.next_fire_at >= $3 and s.next_fire_at <= (select now from clock)
-    and (s.shard = any($2::smallint[])
-      or s.next_fire_at < (select now from clock) - interval '1 second')
-  order by s.next_fire_at
+  select * from (
+    (select s.* from mainspring.schedule_state s
+     where s.next_fire_at >= $3 and s.next_fire_at <= (select now from clock)
+       and s.shard = any($2::smallint[])
+     order by s.next_fire_at limit $4)
+    union all
+    (select s.* from mainspring.schedule_state s
+     where s.next_fire_at >= $3 and s.next_fire_at < (select now from clock) - interval '1 second'
+       and s.shard = any($5::smallint[])
+     order by s.next_fire_at limit $4)) due
+  order by due.next_fire_at
   limit $4)
 -- with part: standing
 order by s.next_fire_at, s.schedule_id;
@@ -290,7 +297,7 @@ from mainspring.schedule_version where schedule_id = $1 order by number desc;
 select f.id, f.fire_at, f.until_at, f.next_at, f.decided_at, f.run_id, f.version, f.count,
   f.outcome::text as outcome, f.reason::text as reason
 from mainspring.fire f
-where f.schedule_id = $1 and ($2::timestamptz is null or f.fire_at < $2)
+where f.schedule_id = $1 and f.fire_at < coalesce($2::timestamptz, 'infinity')
 order by f.fire_at desc
 limit $3;
 
