@@ -104,12 +104,15 @@ async def create_schedule(
 ) -> Put:
     """A new schedule; ConflictError if there is one of that name."""
     async with connection.transaction():
-        known = await _find(connection, intent.name, tenant_id)
+        known = await _locked(connection, intent.name, tenant_id)
         if known is not None and not known.gone:
             raise ConflictError(
                 f"there is a schedule `{intent.name}` already",
                 hint="choose another name, or change it: `mainspring schedule put`",
             )
+        if known is not None:
+            # It was removed, and perhaps paused before: what is made anew is not.
+            await fetch(connection, statement("resume_schedule"), known.id)
         return await _put(connection, intent, known, by, now, tenant_id)
 
 
@@ -310,7 +313,11 @@ class _Change:
         known = await _find(connection, name, tenant_id)
         if known is None or known.gone:
             raise no_schedule(name)
-        return await cls.of(connection, known.id, now, tenant_id)
+        change = await cls.of(connection, known.id, now, tenant_id)
+        if change.standing.gone:
+            # Somebody has removed it while we waited for its lock.
+            raise no_schedule(name)
+        return change
 
     @classmethod
     async def of(

@@ -16,6 +16,7 @@ import asyncpg
 from mainspring.store.connection import Connection, connect
 from mainspring.store.ids import BLOCK_IDS
 from tests.fault.races import finishing
+from tests.fault.races.numbering import numbered
 from tests.fault.races.stepper import Stepper
 from tests.fault.races.worlds import SLOTS, Maker, World
 from tests.support.invariants import violations
@@ -107,7 +108,8 @@ class Arena:
             _FIRST_ID,
         )
         try:
-            yield cls(stepper, keeper, bystander, Maker(keeper))
+            with numbered():
+                yield cls(stepper, keeper, bystander, Maker(keeper))
         finally:
             for connection in (*stepper.connections, keeper, bystander, observer):
                 await connection.close()

@@ -79,6 +79,9 @@ delete from mainspring.remark;
 delete from mainspring.idempotency; delete from mainspring.attempt; delete from mainspring.payload;
 delete from mainspring.log; delete from mainspring.task; delete from mainspring.run;
 delete from mainspring.task_history; delete from mainspring.run_history;
+delete from mainspring.fire; delete from mainspring.schedule_run;
+delete from mainspring.schedule_state; delete from mainspring.schedule_version;
+delete from mainspring.schedule; delete from mainspring.engine;
 """
 
 
@@ -91,7 +94,9 @@ async def vacuum(connection: Connection) -> None:
     """Scans of nearly empty tables are not to wade through the rows of thousands of worlds."""
     await connection.execute(
         "vacuum mainspring.run, mainspring.task, mainspring.ready, mainspring.timer,"
-        " mainspring.claim, mainspring.lease, mainspring.worker, mainspring.attempt, races.ending"
+        " mainspring.claim, mainspring.lease, mainspring.worker, mainspring.attempt, races.ending,"
+        " mainspring.schedule, mainspring.schedule_state, mainspring.schedule_version,"
+        " mainspring.schedule_run, mainspring.fire, mainspring.engine"
     )
 
 

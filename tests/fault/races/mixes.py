@@ -39,6 +39,7 @@ _OTHERS = (
     "forget",
 )
 _BY_HAND = ("mark", "mark second", "skip second")
+_SCHEDULES = ("fire", "fire as seen", "follow", "put", "pause", "resume")
 
 _ENDINGS = {
     Ending.COMMIT: 60,
@@ -54,7 +55,7 @@ async def play_mix(arena: Arena, seed: int, *, by_hand: bool = True) -> Failure 
     case = Case(lambda reason: _printed(seed, reason))
     world = await arena.world("busy", case)
     world.lively = True
-    others = (*_OTHERS, *_BY_HAND) if by_hand else _OTHERS
+    others = (*_OTHERS, *_BY_HAND, *_SCHEDULES) if by_hand else _OTHERS
     sessions = range(1, random.randint(3, SESSIONS) + 1)
     plans = [_plan(random, world, session, others) for session in sessions]
     try:
@@ -80,7 +81,7 @@ def _printed(seed: int, reason: str) -> str:
 async def replay_mix(arena: Arena, *, seed: int, times: int = 20, by_hand: bool = True) -> None:
     """Play one mix, in several of its orders if there are more, and raise if one is wrong.
 
-    Without `by_hand`, one that was found before people could close tasks.
+    Without `by_hand`, one that was found before people could close tasks, and had schedules.
     """
     for _ in range(times):
         failure = await play_mix(arena, seed, by_hand=by_hand)

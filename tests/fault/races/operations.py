@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import asyncpg
 
 from mainspring.domain.errors import ConflictError, NotFoundError
 from mainspring.domain.outcomes import HandedBack, Outcome, Succeeded
 from mainspring.engine.deadlines import Deadlines
+from mainspring.engine.fire_schedules import FireSchedules
+from mainspring.engine.follow_runs import FollowRuns
 from mainspring.engine.reap import Reap
+from mainspring.engine.shards import Shards
 from mainspring.engine.wake import Wake
 from mainspring.store.attempts import (
     Claimed,
@@ -31,7 +34,7 @@ from mainspring.store.attempts import (
     renew_lease,
 )
 from mainspring.store.connection import Connection, Line
-from mainspring.store.duties import Lease, read_leases, wake_starts
+from mainspring.store.duties import Lease, free_shard, read_leases, take_shard, wake_starts
 from mainspring.store.history import archive_runs, forget_keys, forget_runs
 from mainspring.store.marks import Mark, mark_task
 from mainspring.store.pauses import change_priority
@@ -43,8 +46,26 @@ from mainspring.store.runs import (
     reopen_run,
     stop_runs,
 )
+from mainspring.store.schedule_changes import (
+    pause_schedule,
+    put_schedule,
+    remove_schedule,
+    resume_schedule,
+)
+from mainspring.store.schedules import standing_schedules
+from mainspring.store.settling import Settler
+from mainspring.store.shards import beat_engine
 from mainspring.store.wakeups import Bell
-from tests.fault.races.worlds import FAILED, FAR_FUTURE, GIVEN_UP, LATER, RUN_IDS, World
+from tests.fault.races.numbering import TAKING
+from tests.fault.races.worlds import (
+    FAILED,
+    FAR_FUTURE,
+    GIVEN_UP,
+    LATER,
+    RUN_IDS,
+    SHARD,
+    World,
+)
 
 LIMIT = 1000
 GRANTS = 2
@@ -387,6 +408,145 @@ async def _forget_runs(connection: Connection, caller: Caller) -> Answer:
     return Answer(await forget_runs(connection, caller.world.now + LATER, LIMIT))
 
 
+# --- schedules ------------------------------------------------------------------------------
+
+
+def _numbered(play: Play) -> Play:
+    """What it makes has the ids of this turn, and of its repetition others than before."""
+
+    async def with_ids(connection: Connection, caller: Caller) -> Answer:
+        world, turn = caller.world, (caller.session, caller.turn)
+
+        def take(count: int) -> int:
+            first = world.id_of(caller.place(world.taken[turn]))
+            world.taken[turn] += count
+            return first
+
+        TAKING.set(take)
+        return await play(connection, caller)
+
+    return with_ids
+
+
+async def _fire(connection: Connection, caller: Caller) -> Answer:
+    """The tick of an engine that holds no shard: what is overdue is anyone's."""
+    nobody = Line("", name="nobody")
+    tick = FireSchedules(nobody, Shards(nobody, _engine(caller, "a tick"), "a tick"), SILENT)
+    await tick.step(connection, caller.world.now + timedelta(seconds=2))
+    return Answer(None)
+
+
+async def _fire_as_seen(connection: Connection, caller: Caller) -> Answer:
+    """An engine that was frozen between its reading and its move."""
+    world = caller.world
+    now = world.now + timedelta(seconds=2)
+    moved = await Settler().settle(connection, world.standing, now)
+    return Answer({"lanes": len(moved.lanes), "moved": len(moved.schedules)})
+
+
+async def _follow(connection: Connection, caller: Caller) -> Answer:
+    """Also worlds before this one may have something to follow, and their ids are lower."""
+    world = caller.world
+    duty = FollowRuns(Line("", name="nobody"), SILENT)
+    duty._above = world.schedule_id - 1
+    await duty.step(connection, world.now)
+    return Answer(None)
+
+
+async def _move(connection: Connection, caller: Caller) -> Answer:
+    """The first transaction of that duty, where it has two."""
+    world = caller.world
+    standing = await standing_schedules(connection, world.now, [world.schedule_id])
+    moved = await Settler().settle(connection, standing, world.now)
+    return Answer({"lanes": len(moved.lanes)})
+
+
+async def _stop_replaced(connection: Connection, caller: Caller) -> Answer:
+    """The second, by what was read before the first."""
+    [standing] = caller.world.standing
+    await FollowRuns(Line("", name="nobody"), SILENT)._stop_replaced(connection, standing)
+    return Answer(None)
+
+
+def _put(version: int | None = None) -> Play:
+    async def play(connection: Connection, caller: Caller) -> Answer:
+        world = caller.world
+        now = world.now + timedelta(seconds=3)
+        put = await put_schedule(
+            connection, world.intent(90), version=version, by="a race", now=now
+        )
+        return Answer({"version": put.version, "lanes": len(put.lanes)})
+
+    return play
+
+
+async def _pause(connection: Connection, caller: Caller) -> Answer:
+    world = caller.world
+    now = world.now + timedelta(seconds=3)
+    paused = await pause_schedule(connection, world.schedule, by="a race", now=now)
+    return Answer({"lanes": len(paused.lanes)})
+
+
+async def _resume(connection: Connection, caller: Caller) -> Answer:
+    world = caller.world
+    now = world.now + timedelta(seconds=3)
+    resumed = await resume_schedule(connection, world.schedule, now=now)
+    return Answer({"lanes": len(resumed.lanes)})
+
+
+async def _remove(connection: Connection, caller: Caller) -> Answer:
+    world = caller.world
+    now = world.now + timedelta(seconds=3)
+    removed = await remove_schedule(connection, world.schedule, now=now)
+    return Answer({"lanes": len(removed.lanes)})
+
+
+def _engine(caller: Caller, name: str) -> UUID:
+    return uuid5(caller.world.claim_id(0, 0), name)
+
+
+def _take_shard(engine: str) -> Play:
+    async def play(connection: Connection, caller: Caller) -> Answer:
+        world = caller.world
+        term = await take_shard(
+            connection, SHARD, _engine(caller, engine), engine, world.shard_beat
+        )
+        return Answer(None if term is None else term - world.shard_term)
+
+    return play
+
+
+async def _beat(connection: Connection, caller: Caller) -> Answer:
+    """As if it had taken the shard when the world was made."""
+    terms = {SHARD: caller.world.shard_term + 1}
+    held = await beat_engine(connection, _engine(caller, "A"), "A", terms)
+    return Answer(sorted(held))
+
+
+async def _free_shard(connection: Connection, caller: Caller) -> Answer:
+    term = caller.world.shard_term + 1
+    await free_shard(connection, SHARD, _engine(caller, "A"), term)
+    return Answer(None)
+
+
+_SCHEDULES = (
+    Operation("fire", (_numbered(_fire),), passes_by="schedule"),
+    Operation("fire as seen", (_numbered(_fire_as_seen),), passes_by="schedule"),
+    Operation("follow", (_numbered(_follow),), passes_by="schedule"),
+    Operation("move", (_numbered(_move),), passes_by="schedule"),
+    Operation("stop replaced", (_stop_replaced,)),
+    Operation("put", (_numbered(_put()),), (ConflictError,)),
+    Operation("put version 1", (_numbered(_put(1)),), (ConflictError,)),
+    Operation("pause", (_numbered(_pause),), (NotFoundError,)),
+    Operation("resume", (_numbered(_resume),), (NotFoundError,)),
+    Operation("remove", (_numbered(_remove),), (NotFoundError,)),
+    Operation("take shard A", (_take_shard("A"),)),
+    Operation("take shard B", (_take_shard("B"),)),
+    Operation("beat A", (_beat,)),
+    Operation("free shard A", (_free_shard,)),
+)
+
+
 def _worker_operations(name: str) -> tuple[Operation, ...]:
     hand_back = _complete(name, HandedBack("it stops"), grants=0)
     beat, unknown = _renew(name, knows_its_claims=False), _hand_back_unknown(name)
@@ -425,6 +585,7 @@ _ALL = (
     Operation("skip second", (_mark(1, "skipped"),), (ConflictError, NotFoundError)),
     Operation("archive", (_archive,), passes_by="run"),
     Operation("forget", (_forget_keys, _forget_runs), passes_by="run_history", main=1),
+    *_SCHEDULES,
 )
 
 OPERATIONS: Mapping[str, Operation] = {operation.name: operation for operation in _ALL}

@@ -7,9 +7,10 @@ left out; what was repeated after an unknown COMMIT is played twice, as it was, 
 the first answer.
 
 There is one exemption, for operations that take with `skip locked` what they can get: claims pass
-by rows of `ready`, wake-ups and deadlines by timers, archive and retention by runs, if another
-transaction has them in hand. Such an operation, if another transaction was under way when it ran,
-may also come out as it does when it is alone and somebody holds a lock on some of these rows.
+by rows of `ready`, wake-ups and deadlines by timers, archive and retention by runs, moves by
+schedules, if another transaction has them in hand. Such an operation, if another transaction was
+under way when it ran, may also come out as it does when it is alone and somebody holds a lock on
+some of these rows.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ _LOCKS = {
     "ready": _LOCK.format(table="ready", column="task_id", condition=""),
     "run": _LOCK.format(table="run", column="id", condition=""),
     "run_history": _LOCK.format(table="run_history", column="id", condition=""),
+    "schedule": """
+select from mainspring.schedule_state where $2::bigint > $1 and $3::int = 0 and schedule_id = (
+  select id from mainspring.schedule where name = $1::bigint || ':tick')
+for update
+""",
     **{
         kind: _LOCK.format(table="timer", column="subject", condition=f"and kind = '{kind}'")
         for kind in ("backoff", "start", "deadline")

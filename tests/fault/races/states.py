@@ -58,7 +58,27 @@ claim_row as (
 lease_row as (
   select worker_id, beat, draining from mainspring.lease where worker_id = any($3::int[])),
 worker_row as (
-  select id as worker_id, ending from mainspring.worker where id = any($3::int[]))
+  select id as worker_id, ending from mainspring.worker where id = any($3::int[])),
+schedule_row as (
+  select h.version, h.paused_at is not null as paused, h.gone_at is not null as gone, s.tracked,
+    s.fired, s.failures, extract(epoch from s.next_fire_at - $5::timestamptz)::int as next,
+    extract(epoch from s.cursor_at - $5)::int as cursor, s.range_id as id, s.range_reason::text
+  from mainspring.schedule h join mainspring.schedule_state s on s.schedule_id = h.id
+  where starts_with(h.name, $4)),
+version_row as (
+  select v.number, convert_from(v.spec, 'utf8') as spec, v.in_force_until is null as in_force
+  from mainspring.schedule_version v
+  where v.schedule_id in (select h.id from mainspring.schedule h where starts_with(h.name, $4))),
+fire_row as (
+  select id, run_id as rerun_of, version, count, outcome::text, reason::text,
+    extract(epoch from fire_at - $5)::int as fire, extract(epoch from until_at - $5)::int as until,
+    extract(epoch from next_at - $5)::int as next
+  from mainspring.fire, ids where id >= first and id < until),
+followed_row as (
+  select run_id as id from mainspring.schedule_run, ids where run_id >= first and run_id < until),
+shard_row as (
+  select term - $7::bigint as term, beat - $6::bigint as beat, holder_name
+  from mainspring.shard where number = 1)
 select json_build_object(
   'runs', (select json_agg(r) from run_row r),
   'tasks', (select json_agg(r) from task_row r),
@@ -70,13 +90,25 @@ select json_build_object(
   'keys', (select json_agg(r) from key_row r),
   'claims', (select json_agg(r) from claim_row r),
   'leases', (select json_agg(r) from lease_row r),
-  'workers', (select json_agg(r) from worker_row r))
+  'workers', (select json_agg(r) from worker_row r),
+  'schedules', (select json_agg(r) from schedule_row r),
+  'versions', (select json_agg(r) from version_row r),
+  'fires', (select json_agg(r) from fire_row r),
+  'followed', (select json_agg(r) from followed_row r),
+  'shards', (select json_agg(r) from shard_row r))
 """
 
 
 async def read_state(connection: Connection, world: World) -> State:
     text: str = await connection.fetchval(
-        _READ, world.first_id, world.id_of(99) + 1, list(world.workers.values()), world.key
+        _READ,
+        world.first_id,
+        world.id_of(99) + 1,
+        list(world.workers.values()),
+        world.key,
+        world.now,
+        world.shard_beat,
+        world.shard_term,
     )
     return {table: _labelled(world, rows or []) for table, rows in json.loads(text).items()}
 

@@ -366,7 +366,11 @@ _VIEWS = {
     "run_view": {"run", "run_history", "task", "task_history", "ready"},
     "run_index": {"run", "run_history"},
 }
-_KEYS = {"insert into mainspring.claim": "lease", "delete from mainspring.lease": "claim"}
+_KEYS = {
+    "insert into mainspring.claim": "lease",
+    "delete from mainspring.lease": "claim",
+    "insert into mainspring.schedule_version": "schedule",
+}
 """What locks rows of another table, because of a foreign key."""
 
 

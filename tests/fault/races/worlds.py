@@ -11,6 +11,7 @@ first, workers are A and B, and a claim is named after the session that made it.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -22,6 +23,7 @@ import msgspec
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.domain.outcomes import Error, Failed, Outcome, Succeeded, decide
 from mainspring.domain.specs import DagSpec, RetrySpec, TaskSpec
+from mainspring.schedule.specs import IntervalSpec, Overlap, ScheduleSpec
 from mainspring.store.attempts import (
     Claimed,
     Completion,
@@ -35,13 +37,23 @@ from mainspring.store.history import archive_runs
 from mainspring.store.ids import BLOCK_IDS
 from mainspring.store.marks import mark_task
 from mainspring.store.runs import Deed, NewRun, create_runs, stop_runs
+from mainspring.store.schedule_changes import Intent, pause_schedule, put_schedule
+from mainspring.store.schedules import StandingSchedule, standing_schedules
+from mainspring.store.settling import Settler
 from mainspring.store.statements import statement
+from tests.fault.races.numbering import TAKING
 
 SLOTS = 48
 """How many worlds are played before their promises are asked, all at once."""
 
+SHARD = 1
+"""The one that engines of a race take."""
+
 RUN_IDS = 4
 """How many ids each run of a world is given, and each turn of a session for its own."""
+
+_FIRED_PLACE = 20
+"""Above the runs that a world is made with, and below those of sessions."""
 
 WORLD_SESSION = 0
 """In the names of claims: made while the world was, before any session began."""
@@ -68,6 +80,7 @@ class Slot(NamedTuple):
 
     lane: int
     dags: Mapping[str, Registered]
+    dag_names: Mapping[str, str]
 
 
 TASK = TaskSpec(
@@ -92,7 +105,8 @@ async def _register_slot(connection: Connection, number: int) -> Slot:
             timeout_seconds=TIMEOUT.total_seconds(),
         )
         dags[shape] = await register_dag(connection, spec, "races")
-    return Slot(Lane(queues[queue], SlotKind.ASYNC).number, dags)
+    names = {shape: f"{shape}_{number}" for shape in _SHAPES}
+    return Slot(Lane(queues[queue], SlotKind.ASYNC).number, dags, names)
 
 
 @dataclass
@@ -109,6 +123,13 @@ class World:
     """What was reported, by session and turn."""
     seen: dict[int, int] = field(default_factory=dict)
     """The terms of its tasks when it was made: as people have seen them who then act by hand."""
+    schedule_id: int = 0
+    standing: list[StandingSchedule] = field(default_factory=list)
+    """The schedule as an engine has read it when the world was made."""
+    taken: Counter[tuple[int, int]] = field(default_factory=Counter)
+    """How many ids were taken for what schedules made, by session and turn."""
+    shard_beat: int = 0
+    shard_term: int = 0
     lively: bool = False
     """Whether hands follow what the sessions are told; else they stay as the world was made."""
 
@@ -119,6 +140,15 @@ class World:
     @property
     def key(self) -> str:
         return f"{self.first_id}:"
+
+    @property
+    def schedule(self) -> str:
+        return f"{self.key}tick"
+
+    def intent(self, seconds: int = 60, overlap: Overlap = Overlap.ALLOW_ALL) -> Intent:
+        """A schedule of this world, due at its own full minutes."""
+        spec = ScheduleSpec(when=(IntervalSpec(seconds),), overlap=overlap, grace_seconds=3600)
+        return Intent(self.schedule, self.slot.dag_names["one"], spec)
 
     def id_of(self, place: int) -> int:
         assert 0 <= place < BLOCK_IDS
@@ -216,6 +246,7 @@ class _Builder:
     connection: Connection
     world: World
     _claims: int = 0
+    _taken: int = 0
 
     async def run(self, shape: str, **options: object) -> int:
         world = self.world
@@ -249,6 +280,31 @@ class _Builder:
             now=world.now,
         )
         assert not completed.refused
+
+    async def schedule(self, overlap: Overlap = Overlap.ALLOW_ALL, *, at: timedelta) -> None:
+        """Every minute, made so long before the world's present."""
+        world = self.world
+        put = await put_schedule(
+            self.connection, world.intent(overlap=overlap), by="a race", now=world.now + at
+        )
+        world.schedule_id = put.schedule_id
+        world.standing = await standing_schedules(self.connection, world.now, [put.schedule_id])
+
+    async def fire(self, at: timedelta) -> None:
+        """What is due so long before the world's present; a run that it makes is the world's."""
+        world = self.world
+        now = world.now + at
+
+        def take(count: int) -> int:
+            self._taken += count
+            return world.id_of(_FIRED_PLACE + self._taken - count)
+
+        before = TAKING.set(take)
+        standing = await standing_schedules(self.connection, now, [world.schedule_id])
+        moved = await Settler().settle(self.connection, standing, now)
+        TAKING.reset(before)
+        assert moved.schedules == {world.schedule_id}
+        world.standing = await standing_schedules(self.connection, world.now, [world.schedule_id])
 
     async def half_a_diamond(self) -> int:
         """Its root has succeeded; A and B hold one task each, and one waits for both."""
@@ -374,8 +430,66 @@ async def _busy(builder: _Builder) -> None:
     await _delayed_pair(builder)
     await builder.run("one")
     await builder.run("pair")
+    await builder.schedule(Overlap.BUFFER_ALL, at=-timedelta(seconds=65))
 
 
+_MINUTE = timedelta(minutes=1)
+
+
+async def _due(builder: _Builder) -> None:
+    """A schedule of which one fire is due: at the very second of the world's present."""
+    await builder.schedule(at=-timedelta(seconds=5))
+
+
+async def _due_often(builder: _Builder) -> None:
+    """Two fires are due, and one run at most may be open."""
+    await builder.schedule(Overlap.SKIP, at=-timedelta(seconds=65))
+
+
+async def _paused(builder: _Builder) -> None:
+    """Paused for more than a minute, with one fire behind it."""
+    world = builder.world
+    await builder.schedule(at=-timedelta(seconds=70))
+    await pause_schedule(
+        builder.connection, world.schedule, by="a race", now=world.now - timedelta(seconds=65)
+    )
+    world.standing = await standing_schedules(builder.connection, world.now, [world.schedule_id])
+
+
+async def _buffered(builder: _Builder) -> None:
+    """A holds the run of the fire before the last; the last one waits, and the next is due."""
+    world = builder.world
+    await builder.schedule(Overlap.BUFFER_ONE, at=-timedelta(seconds=125))
+    await builder.fire(-2 * _MINUTE)
+    await builder.fire(-_MINUTE)
+    [claimed] = await builder.claim("A")
+    world.runs.append(claimed.run_id)
+
+
+async def _replacing(builder: _Builder) -> None:
+    """The one that waits is to replace the run that A holds."""
+    world = builder.world
+    await builder.schedule(Overlap.CANCEL_OTHER, at=-timedelta(seconds=125))
+    await builder.fire(-2 * _MINUTE)
+    await builder.fire(-_MINUTE)
+    [claimed] = await builder.claim("A")
+    world.runs.append(claimed.run_id)
+
+
+async def _free_shard(builder: _Builder) -> None:
+    """A shard that nobody holds, and a schedule that is due."""
+    world = builder.world
+    [shard] = await fetch(
+        builder.connection,
+        "update mainspring.shard set holder = null, holder_name = null, beat = beat + 1"
+        " where number = $1 returning beat, term",
+        SHARD,
+    )
+    world.shard_beat, world.shard_term = shard["beat"], shard["term"]
+    await builder.schedule(at=-timedelta(seconds=5))
+
+
+_BY_SCHEDULE = ("fire", "fire as seen", "put", "put version 1", "pause", "resume", "remove")
 _COMING_IN = ("create", "create again", "enqueue", "enqueue otherwise", "enqueue two", "claim A")
 _CLOSED = ("enqueue the kept key", "claim A", "reopen", "archive", "forget")
 
@@ -495,5 +609,21 @@ WORLDS: Mapping[str, WorldSpec] = {
     ),
     "cancelled pair": WorldSpec(_cancelled_pair, ("claim A", "cancel", "reopen", "archive")),
     "archived": WorldSpec(_archived, ("complete A", *_CLOSED)),
+    "due": WorldSpec(_due, _BY_SCHEDULE),
+    "due often": WorldSpec(_due_often, ("fire", "fire as seen", "put", "pause")),
+    "paused": WorldSpec(_paused, ("fire", "fire as seen", "put", "pause", "resume", "remove")),
+    "buffered": WorldSpec(
+        _buffered,
+        (
+            *("fire", "fire as seen", "follow", "move", "put", "pause", "remove"),
+            *("complete A", "fail A", "cancel", "archive"),
+        ),
+    ),
+    "replacing": WorldSpec(
+        _replacing, ("fire", "move", "stop replaced", "pause", "complete A", "cancel")
+    ),
+    "free shard": WorldSpec(
+        _free_shard, ("take shard A", "take shard B", "beat A", "free shard A", "fire")
+    ),
     "busy": WorldSpec(_busy, ()),
 }

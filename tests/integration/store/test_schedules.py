@@ -404,6 +404,18 @@ async def test_what_is_removed_fires_no_more_and_its_name_can_be_used_again(stag
     assert await stage.fired() == [60, 270]
 
 
+async def test_what_is_made_anew_is_not_paused_because_one_of_that_name_was(stage: Stage) -> None:
+    await stage.put(every(60))
+    await pause_schedule(stage.connection, "tick", by="tests", now=at(10))
+    await remove_schedule(stage.connection, "tick", now=at(20))
+    made = await create_schedule(
+        stage.connection, Intent("tick", "sample", every(60)), by="tests", now=at(30)
+    )
+    assert made.next_fire_at == at(60)
+    await stage.tick(at(60))
+    assert await stage.fired() == [60]
+
+
 async def test_a_name_is_taken_once(stage: Stage) -> None:
     await stage.put(every(60))
     with pytest.raises(ConflictError, match="already"):
