@@ -19,7 +19,7 @@ import msgspec
 
 from mainspring.cli.errors import DONE, FAILED
 from mainspring.cli.options import FOLDER, home_option, json_option
-from mainspring.domain.errors import InputError
+from mainspring.domain.errors import InputError, MainspringError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -117,17 +117,18 @@ async def _stored(client: Client, with_paused: bool) -> _Found:
         which = counted(len(paused), "schedule")
         is_are = "is" if len(paused) == 1 else "are"
         notes.append(f"{which} {is_are} paused and left out; `--with-paused` counts them in")
-    schedules = [
-        SimulatedSchedule(
-            line.name,
-            line.dag,
-            Timetable(line.spec, line.name, calendars),
-            line.fired,
-            line.cursor_at,
-        )
-        for line in lines
-        if with_paused or line.state is not ScheduleState.PAUSED
-    ]
+    schedules = []
+    for line in lines:
+        if line.state is ScheduleState.PAUSED and not with_paused:
+            continue
+        try:
+            timetable = Timetable(line.spec, line.name, calendars)
+        except MainspringError as error:
+            notes.append(f"schedule `{line.name}` is left out: {error.message}")
+        else:
+            schedules.append(
+                SimulatedSchedule(line.name, line.dag, timetable, line.fired, line.cursor_at)
+            )
     return _Found(schedules, notes)
 
 
@@ -363,13 +364,13 @@ class _Screen:
 
     def _foot(self) -> None:
         from mainspring.cli.output import error_console, faint
-        from mainspring.cli.words import shortened
+        from mainspring.cli.words import safe, shortened
 
         notes = _notes(self._found, self._load)
         if notes:
             self._out.print()
         for note in notes:
-            self._out.print(faint(note[:1].upper() + note[1:] + "."))
+            self._out.print(faint(safe(note[:1].upper() + note[1:] + ".")))
         for problem in self._found.problems:
             place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
             error_console().print(

@@ -76,6 +76,19 @@ async def test_a_spike_is_seen_without_colour(connection: Connection, command: C
     assert busiest.split(maxsplit=3)[3] == "6  calm, hourly0, hourly1 and 3 more"
 
 
+async def test_a_schedule_that_cannot_be_computed_is_named_and_left_out(
+    connection: Connection, command: Command
+) -> None:
+    await put_calendar(connection, "closed", CalendarSpec(weekdays=("thu",)))
+    await put(connection, "shut", "0 18 * * *", exclude="closed")
+    await put(connection, "noon", "0 12 * * *")
+    await connection.execute("delete from mainspring.calendar")
+    answer = await command("simulate", *DAY)
+    assert answer.code == 0
+    assert answer.out.startswith("1 start of 1 schedule from")
+    assert "Schedule `shut` is left out: exclude: `closed` is not a calendar." in answer.out
+
+
 async def test_a_range_that_cannot_be_is_refused(command: Command) -> None:
     answer = await command("simulate", "--from", "2026-12-24T00:00Z", "--to", "2026-12-23T00:00Z")
     assert answer.code == 2
