@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable
 from textwrap import dedent, fill, indent
 
-from mainspring.domain.states import MACHINES, RUN, TASK, Machine
+from mainspring.domain.states import BACKFILL, MACHINES, RUN, TASK, Machine
 
 _HEADER = """\
 -- Generated from src/mainspring/domain/states.py by `make gen`; do not edit.
@@ -61,6 +61,7 @@ def render() -> str:
     triggers = (
         _trigger("run", "run_moves", _moves_condition(RUN), "move", _MOVE_HINT),
         _trigger("task", "task_moves", _moves_condition(TASK), "move", _MOVE_HINT),
+        _trigger("backfill", "backfill_moves", _moves_condition(BACKFILL), "move", _MOVE_HINT),
         _trigger("task", "task_terms", _terms_condition(TASK), "term", _TERM_HINT),
     )
     return "\n".join((_HEADER, _types(), _block(function, *triggers)))

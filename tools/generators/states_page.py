@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import fill
 
-from mainspring.domain.states import ATTEMPT, MACHINES, RUN, TASK, Machine
+from mainspring.domain.states import ATTEMPT, BACKFILL, MACHINES, RUN, TASK, Machine
 
 _HEADER = """\
 <!-- Generated from src/mainspring/domain/states.py by `make gen`; do not edit. -->
 
 # States
 
-Runs, tasks and attempts each follow one state machine. The words below are the same in the API,
-on the command line, on the page and in metrics. A state is *open* while more can happen by itself
-and *closed* once it is over; only a rerun opens what is closed. Pausing and cancelling are
-requests, not states: a run that is asked to stop keeps its state until its tasks have stopped.
+Runs, tasks, attempts and backfills each follow one state machine. The words below are the same in
+the API, on the command line, on the page and in metrics. A state is *open* while more can happen by
+itself and *closed* once it is over; only a rerun opens what is closed. Pausing a dag and cancelling
+a run are requests, not states: a run that is asked to stop keeps its state until its tasks have
+stopped.
 
-The tables of moves are complete. The database itself refuses an update that moves a run or a task
-in any other way, with SQLSTATE 23514.
+The tables of moves are complete. The database itself refuses an update that moves a run, a task or
+a backfill in any other way, with SQLSTATE 23514.
 """
 
 _INTROS = {
@@ -30,6 +31,10 @@ _INTROS = {
     ATTEMPT.name: (
         "An attempt is one try of a task by one worker. It ends once, and nothing opens it again: "
         "a retry is a new attempt."
+    ),
+    BACKFILL.name: (
+        "A backfill makes runs for instants of the past. Whether these succeed is their own "
+        "affair: it is finished when all of them are over."
     ),
 }
 
@@ -45,6 +50,7 @@ _STORED = {
         "writes nothing to the task, and the two share one stored state."
     ),
     ATTEMPT.name: "States are stored as they are shown.",
+    BACKFILL.name: "States are stored as they are shown.",
 }
 
 

@@ -48,6 +48,13 @@ class AttemptState(StrEnum):
     YIELDED = "yielded"
 
 
+class BackfillState(StrEnum):
+    RUNNING = "running"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+    FINISHED = "finished"
+
+
 class Tone(StrEnum):
     """How a state feels to the person who looks: one colour per tone, chosen in one place."""
 
@@ -219,4 +226,27 @@ ATTEMPT = Machine(
     derived={},
 )
 
-MACHINES = (RUN, TASK, ATTEMPT)
+BACKFILL = Machine(
+    name="backfill",
+    initial=BackfillState.RUNNING,
+    facts={
+        BackfillState.RUNNING: Facts(
+            "Running", Tone.ACTIVE, False, "it makes runs, or awaits their ends"
+        ),
+        BackfillState.PAUSED: Facts("Paused", Tone.WARN, False, "it makes no runs until resumed"),
+        BackfillState.CANCELLED: Facts("Cancelled", Tone.QUIET, True, "it makes no more runs"),
+        BackfillState.FINISHED: Facts(
+            "Finished", Tone.GOOD, True, "each instant was dealt with and its runs are over"
+        ),
+    },
+    moves=(
+        Move(BackfillState.RUNNING, BackfillState.PAUSED, "by hand, or its dag is gone"),
+        Move(BackfillState.PAUSED, BackfillState.RUNNING, "resumed by hand"),
+        Move(BackfillState.RUNNING, BackfillState.CANCELLED, "by hand"),
+        Move(BackfillState.PAUSED, BackfillState.CANCELLED, "by hand"),
+        Move(BackfillState.RUNNING, BackfillState.FINISHED, "the last of its runs ends"),
+    ),
+    derived={},
+)
+
+MACHINES = (RUN, TASK, ATTEMPT, BACKFILL)

@@ -18,6 +18,7 @@ import structlog
 from mainspring.config import Config
 from mainspring.engine.archive import Archive
 from mainspring.engine.audit import Audit
+from mainspring.engine.backfill import Backfill
 from mainspring.engine.deadlines import Deadlines
 from mainspring.engine.duty import Duty, run_duty
 from mainspring.engine.fire_schedules import LINES, FireSchedules
@@ -101,8 +102,10 @@ class Engine:
         move_line = Line(self._url, name="engine logs")
         notify_line = Line(self._url, name="engine notify")
         follow_line = Line(self._url, name="engine follow", stable_plans=True)
+        backfill_line = Line(self._url, name="engine backfill", stable_plans=True)
         tasks = [
             asyncio.create_task(FollowRuns(follow_line, bell).run()),
+            asyncio.create_task(Backfill(backfill_line, bell).run()),
             asyncio.create_task(MoveLogs(self._config, move_line).run()),
             asyncio.create_task(Notify(notify_line).run()),
             *(asyncio.create_task(run_duty(duty, line)) for duty, line in duties),
@@ -120,7 +123,7 @@ class Engine:
             await _cancel([keeping, watching, *tasks])
             for _, line in duties:
                 await line.close()
-            for each in (move_line, notify_line, follow_line):
+            for each in (move_line, notify_line, follow_line, backfill_line):
                 await each.close()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from mainspring.store.attempts import forget_progress
+from mainspring.store.backfills import forget_backfills
 from mainspring.store.connection import Connection
 from mainspring.store.history import KEYS_KEPT, open_periods, prune_step
 from mainspring.store.reading import read_clock
@@ -33,6 +34,7 @@ class Retain:
         now = now or await read_clock(tx)
         await open_periods(tx)
         forgotten = await forget_progress(tx, limit)
+        forgotten = max(forgotten, await forget_backfills(tx, now - self._keep, limit))
         pruned = await prune_step(
             tx,
             finished_before=now - self._keep,

@@ -7,7 +7,7 @@ from itertools import product
 import asyncpg
 import pytest
 
-from mainspring.domain.states import MACHINES, RUN, TASK, Machine
+from mainspring.domain.states import BACKFILL, MACHINES, RUN, TASK, Machine
 from mainspring.store.connection import Connection, fetch
 
 _INSERT = {
@@ -19,7 +19,18 @@ _INSERT = {
         insert into mainspring.task (id, run_id, due_at, tenant_id, version_id, node, lane, unmet,
           state, priority, term)
         values (1, 1, now(), 1, 1, 0, 8, 0, $1::text::mainspring.task_state, 5, 7)""",
+    "backfill": """
+        with d as (insert into mainspring.dag (tenant_id, name) values (1, 'd') returning id)
+        insert into mainspring.backfill (id, tenant_id, dag_id, since_at, until_at, plan, reprocess,
+          concurrency, priority, total, state, ended_at)
+        select 1, 1, d.id, 'yesterday', 'today', '', 'none', 1, 0, 1,
+          $1::text::mainspring.backfill_state,
+          case when $1::text in ('cancelled', 'finished') then now() end
+        from d""",
 }
+
+
+ENDED = ", ended_at = case when '{target}' in ('cancelled', 'finished') then now() end"
 
 
 async def refusal(
@@ -52,7 +63,11 @@ async def test_the_labels_of_the_type_are_the_stored_states(
 
 @pytest.mark.parametrize(
     ("machine", "also"),
-    [(RUN, ""), (TASK, ", term = term + 1, generation = generation + 1")],
+    [
+        (RUN, ""),
+        (TASK, ", term = term + 1, generation = generation + 1"),
+        (BACKFILL, ENDED),
+    ],
     ids=lambda value: getattr(value, "name", ""),
 )
 async def test_the_moves_of_the_table_are_allowed_and_no_others(
@@ -60,7 +75,8 @@ async def test_the_moves_of_the_table_are_allowed_and_no_others(
 ) -> None:
     allowed = set()
     for source, target in product(machine.stored_states, repeat=2):
-        error = await refusal(connection, machine.name, source, f"state = '{target}'{also}")
+        change = f"state = '{target}'{also.format(target=target)}"
+        error = await refusal(connection, machine.name, source, change)
         if error is None:
             allowed.add((source, target))
         else:

@@ -165,11 +165,50 @@ export function isAttemptState(value: string): value is AttemptState {
   return Object.hasOwn(ATTEMPT_FACTS, value);
 }
 
+export const BACKFILL_STATES = ["running", "paused", "cancelled", "finished"] as const;
+
+export type BackfillState = (typeof BACKFILL_STATES)[number];
+
+export const BACKFILL_FACTS: Readonly<Record<BackfillState, StateFacts>> = {
+  running: {
+    label: "Running",
+    tone: "active",
+    closed: false,
+    meaning: "it makes runs, or awaits their ends",
+  },
+  paused: {
+    label: "Paused",
+    tone: "warn",
+    closed: false,
+    meaning: "it makes no runs until resumed",
+  },
+  cancelled: { label: "Cancelled", tone: "quiet", closed: true, meaning: "it makes no more runs" },
+  finished: {
+    label: "Finished",
+    tone: "good",
+    closed: true,
+    meaning: "each instant was dealt with and its runs are over",
+  },
+};
+
+/** The states that may follow each state. */
+export const BACKFILL_MOVES: Readonly<Record<BackfillState, readonly BackfillState[]>> = {
+  running: ["paused", "cancelled", "finished"],
+  paused: ["running", "cancelled"],
+  cancelled: [],
+  finished: [],
+};
+
+export function isBackfillState(value: string): value is BackfillState {
+  return Object.hasOwn(BACKFILL_FACTS, value);
+}
+
 /** The state type of each machine. */
 export interface StateOf {
   run: RunState;
   task: TaskState;
   attempt: AttemptState;
+  backfill: BackfillState;
 }
 
 export type MachineName = keyof StateOf;
@@ -179,4 +218,5 @@ export const FACTS: { readonly [M in MachineName]: Readonly<Record<StateOf[M], S
   run: RUN_FACTS,
   task: TASK_FACTS,
   attempt: ATTEMPT_FACTS,
+  backfill: BACKFILL_FACTS,
 };

@@ -302,3 +302,67 @@ where r.trigger = 'schedule' and coalesce(r.finished_at, t.finished_at) is null
   -- One that was followed to its end and opened again by a rerun does not count any more.
   and not exists (select 1 from mainspring.task t
     where t.id >= r.id and t.id < r.id + v.tasks and t.generation > 1);
+
+-- name: B1_an_instant_of_a_backfill_makes_at_most_one_run
+-- Reruns are linked to the run that they repeat, and are no runs of the backfill.
+select f.run_id
+from mainspring.backfill_fire f
+where f.outcome = 'made'
+group by f.run_id having count(*) > 1
+union all
+select r.id
+from mainspring.run r
+where r.trigger = 'backfill' and not exists (
+  select 1 from mainspring.backfill_fire f
+  where f.run_id = r.id and f.outcome = 'made' and f.fire_at = r.fire_at)
+  -- A rerun may bring back one whose backfill is forgotten.
+  and r.created_at > clock_timestamp() - interval '1 day';
+
+-- name: B1_no_more_runs_are_open_than_a_backfill_may_have
+-- One that was followed to its end and opened again by a rerun does not count any more.
+-- `offset 0` keeps each part a lookup by key, also where nobody has analyzed anything.
+select f.backfill_id, count(*)
+from mainspring.run r
+cross join lateral (
+  select f.backfill_id, f.verdict from mainspring.backfill_fire f
+  where f.run_id = r.id and f.outcome = 'made' offset 0) f
+cross join lateral (
+  select bool_or(t.finished_at is null) as open, max(t.generation) as generation
+  from mainspring.task t
+  where t.id >= r.id
+    and t.id < r.id + (select v.tasks from mainspring.version v where v.id = r.version_id)
+  offset 0) t
+where r.trigger = 'backfill' and t.open and (f.verdict is null or t.generation = 1)
+group by f.backfill_id
+having count(*) > (select b.concurrency from mainspring.backfill b where b.id = f.backfill_id);
+
+-- name: B2_a_backfill_counts_what_became_of_its_instants
+select b.id
+from mainspring.backfill b
+cross join lateral (
+  select (count(*) filter (where f.outcome = 'made'))::int as made,
+    (count(*) filter (where f.outcome = 'exists'))::int as existing,
+    (count(*) filter (where f.outcome = 'excluded'))::int as excluded,
+    (count(*) filter (where f.verdict = 'succeeded'))::int as succeeded,
+    (count(*) filter (where f.verdict = 'failed'))::int as failed,
+    (count(*) filter (where f.verdict = 'cancelled'))::int as cancelled
+  from mainspring.backfill_fire f where f.backfill_id = b.id) c
+where (b.made, b.existing, b.excluded, b.succeeded, b.failed, b.cancelled)
+    <> (c.made, c.existing, c.excluded, c.succeeded, c.failed, c.cancelled)
+  -- What is being let go, because it ended so long ago, goes in pieces.
+  and (b.ended_at is null or b.ended_at > clock_timestamp() - interval '1 day');
+
+-- name: B2_a_finished_backfill_has_dealt_with_every_instant
+select id from mainspring.backfill
+where state = 'finished'
+  and (made + existing + excluded <> total or made <> succeeded + failed + cancelled);
+
+-- name: B3_a_backfill_keeps_to_its_range_and_behind_its_cursor
+select f.backfill_id, f.fire_at
+from mainspring.backfill_fire f
+join mainspring.backfill b on b.id = f.backfill_id
+where f.fire_at < b.since_at or f.fire_at >= b.until_at or b.cursor_at is null
+  or f.fire_at > case when convert_from(b.plan, 'UTF8')::jsonb ? 'newest_first'
+    then b.until_at else b.cursor_at end
+  or f.fire_at < case when convert_from(b.plan, 'UTF8')::jsonb ? 'newest_first'
+    then b.cursor_at else b.since_at end;

@@ -10,19 +10,19 @@ select nextval('mainspring.id_block') as first from generate_series(1, $1::int);
 made as (
   insert into mainspring.run (id, created_at, due_at, tenant_id, dag_id, version_id, snapshot_id,
     trigger, created_by, rerun_of, parameters, open_tasks, failed_tasks, cancelled_tasks, state,
-    schedule_id, fire_at, interval_start)
+    schedule_id, fire_at, interval_start, priority)
   select i.id, i.now, i.due_at, $4, v.dag_id, i.version_id, i.snapshot_id,
     i.trigger::mainspring.trigger_kind, i.created_by, i.rerun_of,
     case when octet_length(i.parameters) > 1024 then ''::bytea else i.parameters end,
     many.tasks, many.none, many.none, many.state::mainspring.run_state,
-    i.schedule_id, i.fire_at, i.interval_start
+    i.schedule_id, i.fire_at, i.interval_start, i.priority
   from wanted i
   join mainspring.version v on v.id = i.version_id
   left join lateral (select v.tasks, 0 as none, 'running' as state where v.tasks > 1) many on true
   -- A run that went to history exists, too: asked once for all, not once for each.
   where i.id not in (select h.id from mainspring.run_history h where h.id = any($1::bigint[]))
   on conflict (id) do nothing
-  returning id, created_at, due_at, version_id),
+  returning id, created_at, due_at, version_id, priority),
 drawn as (
   insert into mainspring.task (id, run_id, position, due_at, tenant_id, version_id, node, lane,
     unmet, state, priority)
@@ -31,7 +31,9 @@ drawn as (
     m.due_at, $4, m.version_id, n.number, n.lane, n.parents,
     (case when n.parents = 0 and m.due_at <= m.created_at then 'ready' else 'waiting' end)
       ::mainspring.task_state,
-    n.priority
+    -- Of a paused dag it is below 0, and so is what it may be at most.
+    case when m.priority is null then n.priority when n.priority < 0
+      then greatest(n.priority, -1 - m.priority) else least(n.priority, m.priority) end
   from made m
   join mainspring.node n on n.version_id = m.version_id
   returning id, lane, priority, position, term, state),
@@ -86,7 +88,7 @@ former as materialized (
   where exists (select 1 from item where rerun_of is not null)
     and r.id = any($11::bigint[]) and r.fire_at is not null),
 wanted as not materialized (
-  select i.*, f.schedule_id, f.fire_at, f.interval_start
+  select i.*, f.schedule_id, f.fire_at, f.interval_start, null::smallint as priority
   from item i left join former f on f.id = i.rerun_of
   where i.key is null or i.id in (select run_id from keyed)),
 -- with part: make_runs

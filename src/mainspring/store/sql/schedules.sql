@@ -141,7 +141,7 @@ paused as (
 wanted as materialized (
   select u.id, u.version_id, u.snapshot_id, 'schedule'::text as trigger, u.parameters, u.due_at,
     null::text as created_by, null::bigint as rerun_of, clock.now, u.schedule_id, u.fire_at,
-    u.interval_start, u.version, u.next_at
+    u.interval_start, u.version, u.next_at, null::smallint as priority
   from clock, unnest($1::bigint[], $2::int[], $3::int[], $5::int[], $6::bytea[], $7::timestamptz[],
     $8::timestamptz[], $9::timestamptz[], $11::int[], $12::timestamptz[])
     as u (id, version_id, snapshot_id, schedule_id, parameters, due_at, fire_at, interval_start,
