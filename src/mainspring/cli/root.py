@@ -28,6 +28,9 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
             "List, show, watch, explain, compare, cancel, mend and rerun runs; read logs.",
         ),
         "schedule": _Entry("schedule:schedule", "See when schedules fire."),
+        "backfill": _Entry(
+            "backfill:backfill", "Make runs for times of the past; watch, pause and cancel that."
+        ),
         "simulate": _Entry("simulate:simulate", "See all fires of a time to come, and its spikes."),
         "calendar": _Entry("calendar:calendar", "Name days on which schedules do not fire."),
         "import": _Entry("import_crontab:imports", "Make dags of the lines of a crontab."),

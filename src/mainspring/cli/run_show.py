@@ -53,7 +53,7 @@ async def _show(client: Client, reference: str, as_json: bool) -> None:
 async def whole_run(client: Client, run: RunLine) -> dict[str, Any]:
     """A run and its tasks as one document."""
     from mainspring.cli import shapes
-    from mainspring.store import dead_letters, reading
+    from mainspring.store import backfills, dead_letters, reading
 
     attempts = await client.ask(reading.list_attempts, run, limit=100_000)
     whole = shapes.run_whole(
@@ -66,7 +66,11 @@ async def whole_run(client: Client, run: RunLine) -> dict[str, Any]:
         await client.ask(dead_letters.list_remarks, run),
         (await client.ask(reading.read_dag_standing, run.dag)).pause,
     )
-    return {**whole, "reruns": await client.ask(reading.list_reruns, run.id)}
+    return {
+        **whole,
+        "reruns": await client.ask(reading.list_reruns, run.id),
+        "backfill": await client.ask(backfills.backfill_of_run, run.id),
+    }
 
 
 class _Picture(NamedTuple):
@@ -83,6 +87,8 @@ class _Picture(NamedTuple):
     """By task id."""
     pause: Pause | None
     """Of its dag."""
+    backfill: int | None
+    """The one that made it."""
     reruns: Sequence[int]
     """Runs that were made from it, on a later version."""
 
@@ -96,7 +102,7 @@ class _Picture(NamedTuple):
 async def _read(client: Client, run: RunLine) -> _Picture:
     from mainspring.cli.graphs import TREE_TASKS_MAX
     from mainspring.domain.states import TaskState
-    from mainspring.store import dead_letters, reading
+    from mainspring.store import backfills, dead_letters, reading
 
     interesting = [TaskState.RUNNING, TaskState.BACKOFF, TaskState.PARKED, TaskState.FAILED]
     large = run.tasks > TREE_TASKS_MAX
@@ -117,6 +123,7 @@ async def _read(client: Client, run: RunLine) -> _Picture:
         problems=await client.ask(reading.list_problems, run),
         remarks=await client.ask(dead_letters.list_remarks, run),
         pause=(await client.ask(reading.read_dag_standing, run.dag)).pause,
+        backfill=await client.ask(backfills.backfill_of_run, run.id),
         reruns=await client.ask(reading.list_reruns, run.id),
     )
 
@@ -176,6 +183,7 @@ def _print_header(picture: _Picture) -> None:
         pairs(
             [
                 ("trigger", f"{run.trigger}{who}{again}"),
+                ("backfill", str(picture.backfill) if picture.backfill else None),
                 ("run again", _reruns_text(picture.reruns)),
                 ("created", moment_words(run.created_at, now)),
                 ("due", moment_words(run.due_at, now) if late else None),

@@ -6,5 +6,6 @@ into the database is drawn in `enqueuing`.
 
 from mainspring.client.client import Client
 from mainspring.client.sync import SyncClient
+from mainspring.store.backfill_orders import BackfillOrder
 
-__all__ = ["Client", "SyncClient"]
+__all__ = ["BackfillOrder", "Client", "SyncClient"]

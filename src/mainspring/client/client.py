@@ -18,6 +18,21 @@ from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN
 from mainspring.domain.notes import checked_note
 from mainspring.domain.reruns import Standing, named_tasks, undone_tasks
 from mainspring.domain.states import TaskState
+from mainspring.store.backfill_orders import (
+    BackfillOrder,
+    BackfillPreview,
+    create_backfill,
+    preview_backfill,
+    reserve_backfill,
+)
+from mainspring.store.backfills import (
+    BackfillLine,
+    cancel_backfill,
+    pause_backfill,
+    read_backfill,
+    resume_backfill,
+    stop_backfill_runs,
+)
 from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow, read_dag
 from mainspring.store.dead_letters import Letter
@@ -291,6 +306,54 @@ class Client:
             if done.lanes:
                 await self.ask(notify_ready, done.lanes)
             done = await self.ask(shift_slice, dag_id, done.last)
+
+    async def preview_backfill(self, order: BackfillOrder, *, shown: int = 20) -> BackfillPreview:
+        """What a backfill would run: how many instants, the first of them, and which have a run."""
+        return await self.ask(preview_backfill, order, shown=shown)
+
+    async def create_backfill(self, order: BackfillOrder, *, by: str | None = None) -> BackfillLine:
+        """Make runs for instants of the past, as `order` says; engines do it from now on."""
+        # A number of our own first: asked again after a lost answer, it is made once.
+        number = await self.ask(reserve_backfill)
+        return await self.ask(create_backfill, number, order, by=by or self._created_by)
+
+    async def backfill(self, backfill_id: int) -> BackfillLine:
+        """How a backfill stands."""
+        return await self.ask(read_backfill, backfill_id)
+
+    async def pause_backfill(
+        self, backfill_id: int, *, note: str | None = None, by: str | None = None
+    ) -> BackfillLine:
+        """Once this was answered it makes no runs, until it is resumed; open ones go on."""
+        note = checked_note(note)
+        return await self.ask(pause_backfill, backfill_id, by=by or self._created_by, note=note)
+
+    async def resume_backfill(self, backfill_id: int) -> BackfillLine:
+        """It goes on where it was."""
+        return await self.ask(resume_backfill, backfill_id)
+
+    async def cancel_backfill(
+        self,
+        backfill_id: int,
+        *,
+        runs: bool = False,
+        note: str | None = None,
+        by: str | None = None,
+    ) -> BackfillLine:
+        """It makes no more runs. With `runs`, its open ones are stopped, too."""
+        note = checked_note(note)
+        await self.ask(cancel_backfill, backfill_id, by=by or self._created_by, note=note)
+        if runs and (await self.ask(stop_backfill_runs, backfill_id))[1]:
+            await self.ask(notify_stop)
+        return await self.ask(read_backfill, backfill_id)
+
+    async def wait_backfill(self, backfill_id: int, *, poll_seconds: float = 0.2) -> BackfillLine:
+        """The backfill, once nothing more will happen to it by itself: it is over, or paused."""
+        while True:
+            line = await self.ask(read_backfill, backfill_id)
+            if line.over or line.halted:
+                return line
+            await asyncio.sleep(poll_seconds)
 
     async def dag(self, name: str) -> DagRow:
         """A dag as a trigger uses it now."""

@@ -19,6 +19,8 @@ from mainspring.client.connections import carry_out_sync, check_transaction, syn
 from mainspring.client.creation import creating_beside
 from mainspring.client.subjects import Subject
 from mainspring.domain.errors import UnavailableError
+from mainspring.store.backfill_orders import BackfillOrder, BackfillPreview
+from mainspring.store.backfills import BackfillLine
 from mainspring.store.dead_letters import Letter
 from mainspring.store.marks import Mark, Marked
 from mainspring.store.pauses import Paused
@@ -196,6 +198,50 @@ class SyncClient:
         """As `Client.set_priority`."""
         room = self._entered()
         return room.call(room.client.set_priority(run_id, priority))
+
+    def preview_backfill(self, order: BackfillOrder, *, shown: int = 20) -> BackfillPreview:
+        """As `Client.preview_backfill`."""
+        room = self._entered()
+        return room.call(room.client.preview_backfill(order, shown=shown))
+
+    def create_backfill(self, order: BackfillOrder, *, by: str | None = None) -> BackfillLine:
+        """As `Client.create_backfill`."""
+        room = self._entered()
+        return room.call(room.client.create_backfill(order, by=by))
+
+    def backfill(self, backfill_id: int) -> BackfillLine:
+        """As `Client.backfill`."""
+        room = self._entered()
+        return room.call(room.client.backfill(backfill_id))
+
+    def pause_backfill(
+        self, backfill_id: int, *, note: str | None = None, by: str | None = None
+    ) -> BackfillLine:
+        """As `Client.pause_backfill`."""
+        room = self._entered()
+        return room.call(room.client.pause_backfill(backfill_id, note=note, by=by))
+
+    def resume_backfill(self, backfill_id: int) -> BackfillLine:
+        """As `Client.resume_backfill`."""
+        room = self._entered()
+        return room.call(room.client.resume_backfill(backfill_id))
+
+    def cancel_backfill(
+        self,
+        backfill_id: int,
+        *,
+        runs: bool = False,
+        note: str | None = None,
+        by: str | None = None,
+    ) -> BackfillLine:
+        """As `Client.cancel_backfill`."""
+        room = self._entered()
+        return room.call(room.client.cancel_backfill(backfill_id, runs=runs, note=note, by=by))
+
+    def wait_backfill(self, backfill_id: int, *, poll_seconds: float = 0.2) -> BackfillLine:
+        """As `Client.wait_backfill`."""
+        room = self._entered()
+        return room.call(room.client.wait_backfill(backfill_id, poll_seconds=poll_seconds))
 
     def database_url(self) -> str:
         """Where the database is, for connections of the application's own."""

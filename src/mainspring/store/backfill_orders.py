@@ -31,6 +31,7 @@ from mainspring.schedule.backfilling import (
     stretch_of,
     stretches_of,
 )
+from mainspring.schedule.parsing import schedule_from
 from mainspring.schedule.specs import ScheduleSpec, check_spec
 from mainspring.store.backfilling import encoded_parameters
 from mainspring.store.backfills import (
@@ -55,7 +56,7 @@ _DURATIONS_ASKED = 20
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-class Order(msgspec.Struct, frozen=True):
+class BackfillOrder(msgspec.Struct, frozen=True, kw_only=True):
     """What a backfill is to be: of a schedule, or of a spec and a dag."""
 
     since: datetime
@@ -63,7 +64,8 @@ class Order(msgspec.Struct, frozen=True):
     """Not included; at most now."""
     schedule: str | None = None
     dag: str | None = None
-    spec: ScheduleSpec | None = None
+    spec: ScheduleSpec | str | None = None
+    """As text: a cron line, `every 90m`, and so on, in UTC."""
     parameters: Mapping[str, Any] = {}
     """They go over those of the schedule."""
     reprocess: Reprocess = Reprocess.NONE
@@ -77,7 +79,7 @@ class Order(msgspec.Struct, frozen=True):
 class Planned(msgspec.Struct, frozen=True):
     """An order that can be carried out."""
 
-    order: Order
+    order: BackfillOrder
     dag: DagRow
     schedule_id: int | None
     plan: Plan
@@ -98,7 +100,7 @@ class PreviewedInstant(msgspec.Struct, frozen=True):
     excluded: str | None
 
 
-class Preview(msgspec.Struct, frozen=True):
+class BackfillPreview(msgspec.Struct, frozen=True):
     """What a backfill would do, if nothing happens meanwhile."""
 
     total: int
@@ -123,7 +125,7 @@ async def reserve_backfill(connection: Connection) -> int:
 async def create_backfill(
     connection: Connection,
     backfill_id: int,
-    order: Order,
+    order: BackfillOrder,
     *,
     by: str | None = None,
     now: datetime | None = None,
@@ -143,12 +145,12 @@ async def create_backfill(
 
 async def preview_backfill(
     connection: Connection,
-    order: Order,
+    order: BackfillOrder,
     *,
     shown: int = 20,
     now: datetime | None = None,
     tenant_id: int = DEFAULT_TENANT,
-) -> Preview:
+) -> BackfillPreview:
     """What it would do. All instants are counted, the first `shown` are told."""
     planned = await plan_backfill(connection, order, now=now, tenant_id=tenant_id)
     kin = await read_kin(connection, planned.dag.id, planned.schedule_id, planned.parameters)
@@ -170,7 +172,7 @@ async def preview_backfill(
     to_run = counts[Outcome.MADE]
     each = sum(durations) / len(durations) if durations else None
     rounds = -(-to_run // order.concurrency)
-    return Preview(
+    return BackfillPreview(
         planned.total,
         to_run,
         counts[Outcome.EXISTS],
@@ -184,7 +186,7 @@ async def preview_backfill(
 
 async def plan_backfill(
     connection: Connection,
-    order: Order,
+    order: BackfillOrder,
     *,
     now: datetime | None = None,
     tenant_id: int = DEFAULT_TENANT,
@@ -201,9 +203,10 @@ async def plan_backfill(
     else:
         assert order.dag is not None
         assert order.spec is not None
-        check_spec(order.spec, calendars)
+        spec = schedule_from(order.spec) if isinstance(order.spec, str) else order.spec
+        check_spec(spec, calendars)
         name, dag_name, schedule_id = order.dag, order.dag, None
-        stretches = stretch_of(order.spec, order.since, order.until)
+        stretches = stretch_of(spec, order.since, order.until)
     dag = await read_dag(connection, dag_name, tenant_id=tenant_id)
     if dag.gone_at is not None:
         raise InputError(
@@ -225,7 +228,7 @@ async def plan_backfill(
     return Planned(order, dag, schedule_id, plan, total, parameters, remarks)
 
 
-def _check_order(order: Order, now: datetime) -> None:
+def _check_order(order: BackfillOrder, now: datetime) -> None:
     if order.schedule is not None and (order.spec is not None or order.dag is not None):
         raise InputError("a schedule has its own times and its own dag", hint="leave those away")
     if order.schedule is None and (order.spec is None or order.dag is None):
@@ -265,7 +268,7 @@ async def _schedule(connection: Connection, name: str, tenant_id: int) -> Schedu
 
 
 async def _stretches(
-    connection: Connection, schedule: ScheduleLine, order: Order, remarks: list[str]
+    connection: Connection, schedule: ScheduleLine, order: BackfillOrder, remarks: list[str]
 ) -> list[Stretch]:
     """The versions over the range. What is still due to the schedule itself is left to it."""
     until = order.until
@@ -308,7 +311,7 @@ async def _stretches(
     return stretches
 
 
-def _count(plan: Plan, order: Order) -> int:
+def _count(plan: Plan, order: BackfillOrder) -> int:
     total = Walk(plan).count(INSTANTS_MAX)
     if total == 0:
         raise InputError(

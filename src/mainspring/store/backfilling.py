@@ -13,7 +13,7 @@ from typing import Any, assert_never
 import msgspec
 
 from mainspring import faults
-from mainspring.domain.errors import InputError
+from mainspring.domain.errors import InputError, MainspringError
 from mainspring.domain.parameters import ParameterCheck
 from mainspring.domain.specs import DagSpec
 from mainspring.domain.states import BackfillState
@@ -105,7 +105,13 @@ class Stepper:
         still_open: int,
     ) -> bool:
         """The next instants; says whether there may be more to do at once."""
-        fires = self._walk(backfill).after(backfill.cursor_at, FIRES_PER_STEP)
+        try:
+            fires = self._walk(backfill).after(backfill.cursor_at, FIRES_PER_STEP)
+        except MainspringError as error:
+            # Here, at least: a plug-in is missing, say. Somebody has to see it.
+            move.state = BackfillState.PAUSED
+            move.halt_note = f"it cannot be computed: {error.message}"
+            return False
         if not fires:
             if still_open == 0:
                 move.state = BackfillState.FINISHED

@@ -125,6 +125,11 @@ class BackfillLine(msgspec.Struct, frozen=True):
         return self.existing + self.excluded + self.made - self.open_runs
 
     @property
+    def halted(self) -> bool:
+        """Whether it is paused, and none of its runs is open."""
+        return self.state is BackfillState.PAUSED and not self.open_runs
+
+    @property
     def over(self) -> bool:
         """Whether nothing more will happen: it has ended, and so have its runs."""
         return self.ended_at is not None and not self.open_runs
@@ -135,14 +140,6 @@ class BackfillFire(msgspec.Struct, frozen=True):
     outcome: str
     run_id: int | None
     verdict: str | None
-
-
-class RunOrigin(msgspec.Struct, frozen=True):
-    """The backfill that made a run, and the instant that it was made for."""
-
-    backfill_id: int
-    fire_at: datetime
-    interval_start: datetime | None
 
 
 async def going_backfills(connection: Connection, above: int, limit: int) -> list[int]:
@@ -321,9 +318,10 @@ async def page_backfill_fires(
     return [BackfillFire(*row.values()) for row in rows]
 
 
-async def backfill_of_run(connection: Connection, run_id: int) -> RunOrigin | None:
+async def backfill_of_run(connection: Connection, run_id: int) -> int | None:
+    """Which one made a run; None if it was none."""
     rows = await fetch(connection, statement("backfill_of_run"), run_id)
-    return RunOrigin(*rows[0].values()) if rows else None
+    return rows[0]["backfill_id"] if rows else None
 
 
 async def past_durations(

@@ -195,14 +195,8 @@ order by f.fire_at desc
 limit $4;
 
 -- name: backfill_of_run
--- Which backfill made a run, for which instant, and where the data interval begins.  $1 run
-select f.backfill_id, f.fire_at, r.interval_start
-from mainspring.backfill_fire f
-left join lateral (
-  select interval_start from mainspring.run where id = f.run_id
-  union all
-  select interval_start from mainspring.run_history where id = f.run_id) r on true
-where f.run_id = $1::bigint and f.outcome = 'made';
+-- $1 run
+select backfill_id from mainspring.backfill_fire where run_id = $1::bigint and outcome = 'made';
 
 -- name: past_durations
 -- How long the last runs of a dag that succeeded took, from their start, in seconds.

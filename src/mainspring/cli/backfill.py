@@ -1,0 +1,259 @@
+"""`mainspring backfill`: runs for times of the past; its larger commands have their own files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mainspring.cli.backfill_create import create_backfill
+from mainspring.cli.backfill_watch import watch_backfill
+from mainspring.cli.options import home_option, json_option
+from mainspring.domain.states import BackfillState
+
+if TYPE_CHECKING:
+    from mainspring.client import Client
+    from mainspring.store.backfills import BackfillFire, BackfillLine
+
+_number = click.argument("backfill", type=click.IntRange(1))
+_note_option = click.option("--note", metavar="TEXT", help="Why, for those who will wonder.")
+
+
+@click.group()
+def backfill() -> None:
+    """Make runs for times of the past; watch, pause and cancel that."""
+
+
+for command in (create_backfill, watch_backfill):
+    backfill.add_command(command)
+
+
+@backfill.command("list")
+@click.option("--dag", metavar="NAME", help="Only those of this dag.")
+@click.option(
+    "--state",
+    type=click.Choice([state.value for state in BackfillState]),
+    help="Only those in this state.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="How many at most.",
+)
+@json_option
+@home_option
+def list_backfills(
+    dag: str | None, state: str | None, limit: int, as_json: bool, home: Path | None
+) -> None:
+    """The newest backfills first."""
+    from mainspring.cli.session import with_client
+
+    with_client(home, _list, dag, state, limit, as_json)
+
+
+@backfill.command("show")
+@_number
+@click.option("--failed", is_flag=True, help="Only instants whose run failed.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=20,
+    show_default=True,
+    help="How many instants at most.",
+)
+@json_option
+@home_option
+def show_backfill(
+    backfill: int, failed: bool, limit: int, as_json: bool, home: Path | None
+) -> None:
+    """One backfill: how far it is, and what became of its instants, the latest first."""
+    from mainspring.cli.session import with_client
+
+    with_client(home, _show, backfill, failed, limit, as_json)
+
+
+@backfill.command("pause")
+@_number
+@_note_option
+@json_option
+@home_option
+def pause_backfill(backfill: int, note: str | None, as_json: bool, home: Path | None) -> None:
+    """Let a backfill make no runs until it is resumed; those that are open go on."""
+    from mainspring.cli.session import with_client
+
+    with_client(home, _pause, backfill, note, as_json)
+
+
+@backfill.command("resume")
+@_number
+@json_option
+@home_option
+def resume_backfill(backfill: int, as_json: bool, home: Path | None) -> None:
+    """Let a backfill go on where it was."""
+    from mainspring.cli.session import with_client
+
+    with_client(home, _resume, backfill, as_json)
+
+
+@backfill.command("cancel")
+@_number
+@click.option("--runs", is_flag=True, help="Stop its open runs, too.")
+@_note_option
+@json_option
+@home_option
+def cancel_backfill(
+    backfill: int, runs: bool, note: str | None, as_json: bool, home: Path | None
+) -> None:
+    """End a backfill: it makes no more runs, ever."""
+    from mainspring.cli.session import with_client
+
+    with_client(home, _cancel, backfill, runs, note, as_json)
+
+
+async def _list(
+    client: Client, dag: str | None, state: str | None, limit: int, as_json: bool
+) -> None:
+    from mainspring.cli.backfill_words import backfill_shape, count_words, subject_words
+    from mainspring.cli.given import given_dag
+    from mainspring.cli.output import console, faint, print_json, state_text, table
+    from mainspring.cli.words import ago, safe
+    from mainspring.domain.states import BACKFILL
+    from mainspring.store import backfills
+
+    if dag is not None:
+        await given_dag(client, dag)
+    found = await client.ask(backfills.list_backfills, dag=dag, state=state, limit=limit)
+    if as_json:
+        print_json([backfill_shape(line) for line in found])
+        return
+    out = console()
+    if not found:
+        out.print("There are no such backfills." if dag or state else "There are no backfills yet.")
+        return
+    lines = table(
+        *("backfill", "of", "state", "done", "from", "to", "created", "what"), right=["backfill"]
+    )
+    for line in found:
+        lines.add_row(
+            str(line.id),
+            safe(subject_words(line)),
+            state_text(BACKFILL, line.state),
+            f"{line.done:,}/{line.total:,}",
+            f"{line.since_at:%Y-%m-%d %H:%M}",
+            f"{line.until_at:%Y-%m-%d %H:%M}",
+            ago(line.created_at, line.read_at),
+            faint(count_words(line)),
+        )
+    out.print(lines)
+
+
+async def _show(client: Client, backfill_id: int, failed: bool, limit: int, as_json: bool) -> None:
+    from mainspring.cli.backfill_words import backfill_shape, fire_shape
+    from mainspring.cli.output import print_json
+    from mainspring.store import backfills
+
+    line = await client.backfill(backfill_id)
+    fires = await client.ask(
+        backfills.page_backfill_fires,
+        backfill_id,
+        verdict="failed" if failed else None,
+        limit=limit,
+    )
+    if as_json:
+        print_json({**backfill_shape(line), "fires": [fire_shape(fire) for fire in fires]})
+        return
+    _print_whole(line)
+    _print_fires(line, fires, limit)
+
+
+def _print_whole(line: BackfillLine) -> None:
+    import msgspec
+
+    from mainspring.cli.backfill_watch import picture
+    from mainspring.cli.output import console, pairs
+    from mainspring.cli.words import moment_words, safe, value_words
+
+    now, out = line.read_at, console()
+    given = msgspec.json.decode(line.parameters or b"{}")
+    order = f"{line.concurrency:,} at a time, at priority {line.priority} or below"
+    by = f", by {safe(line.created_by)}" if line.created_by else ""
+    halted = f"by {safe(line.halted_by)}" if line.halted_by else ""
+    if line.halt_note:
+        halted += f": {safe(line.halt_note)}"
+    out.print(picture(line))
+    out.print(
+        pairs(
+            [
+                ("dag", safe(line.dag)),
+                ("range", f"{line.since_at:%Y-%m-%d %H:%M:%S} to {line.until_at:%F %T} UTC"),
+                ("runs", order),
+                ("reprocess", line.reprocess),
+                ("created", moment_words(line.created_at, now) + by),
+                ("reached", f"{line.cursor_at:%F %T} UTC" if line.cursor_at else None),
+                ("ended", moment_words(line.ended_at, now) if line.ended_at else None),
+                (line.state, halted or None),
+                ("parameters", "\n".join(f"{safe(n)}={value_words(v)}" for n, v in given.items())),
+                ("note", safe(line.note or "")),
+            ]
+        )
+    )
+
+
+def _print_fires(line: BackfillLine, fires: list[BackfillFire], limit: int) -> None:
+    from mainspring.cli.output import console, faint, state_text, table
+    from mainspring.domain.states import RUN
+
+    if not fires:
+        return
+    out = console()
+    words = {"made": "open", "exists": "had a run", "excluded": "excluded"}
+    lines = table("fire (UTC)", "what", "run", right=["run"])
+    for fire in fires:
+        lines.add_row(
+            f"{fire.fire_at:%F %T}",
+            state_text(RUN, fire.verdict) if fire.verdict else words[fire.outcome],
+            "" if fire.run_id is None else str(fire.run_id),
+        )
+    out.print()
+    out.print(lines)
+    if len(fires) == limit and line.made + line.existing + line.excluded > limit:
+        out.print(faint("--limit shows more"))
+
+
+async def _pause(client: Client, backfill_id: int, note: str | None, as_json: bool) -> None:
+    from mainspring.cli.given import person
+
+    line = await client.pause_backfill(backfill_id, note=note, by=person())
+    _tell(line, "makes no runs until it is resumed", as_json)
+
+
+async def _resume(client: Client, backfill_id: int, as_json: bool) -> None:
+    line = await client.resume_backfill(backfill_id)
+    _tell(line, f"goes on: {line.done:,} of {line.total:,} are done", as_json)
+
+
+async def _cancel(
+    client: Client, backfill_id: int, runs: bool, note: str | None, as_json: bool
+) -> None:
+    from mainspring.cli.given import person
+
+    line = await client.cancel_backfill(backfill_id, runs=runs, note=note, by=person())
+    _tell(line, "makes no more runs", as_json, stopped=runs)
+
+
+def _tell(line: BackfillLine, words: str, as_json: bool, *, stopped: bool = False) -> None:
+    from mainspring.cli.backfill_words import backfill_shape
+    from mainspring.cli.output import console, faint, print_json
+    from mainspring.cli.words import counted
+
+    if as_json:
+        print_json(backfill_shape(line))
+        return
+    out = console()
+    out.print(f"backfill {line.id} {words}")
+    if line.open_runs and line.state is BackfillState.CANCELLED and not stopped:
+        runs = counted(line.open_runs, "open run")
+        out.print(faint(f"{runs} may go on; `--runs` would stop them"))

@@ -1,0 +1,225 @@
+"""`mainspring backfill create`: make runs for times of the past, or see what that would be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mainspring.cli.errors import DONE, INTERRUPTED
+from mainspring.cli.options import home_option, json_option, parameter_options
+
+if TYPE_CHECKING:
+    from mainspring.client import BackfillOrder, Client
+    from mainspring.schedule.parsing import Written
+    from mainspring.schedule.specs import ScheduleSpec
+    from mainspring.store.backfill_orders import BackfillPreview
+    from mainspring.store.backfills import BackfillLine
+
+_TIMES = ("lines", "lengths", "instants", "rules")
+
+
+@click.command("create")
+@click.option("--schedule", metavar="NAME", help="Of this schedule, as it was in force then.")
+@click.option("--dag", metavar="NAME", help="Of this dag, at the times given here.")
+@click.option("--cron", "lines", multiple=True, metavar="LINE", help="A cron line; repeatable.")
+@click.option("--every", "lengths", multiple=True, metavar="TIME", help="An interval: 90m, 1h30m.")
+@click.option("--phase", default="0s", metavar="TIME", help="Shifts `--every` by so much.")
+@click.option("--at", "instants", multiple=True, metavar="INSTANT", help="One instant; repeatable.")
+@click.option("--rrule", "rules", multiple=True, metavar="RULE", help="An RFC 5545 rule.")
+@click.option("--timezone", metavar="ZONE", help="An IANA zone. [default: UTC]")
+@click.option("--exclude", multiple=True, metavar="CALENDAR", help="Leave its days out.")
+@click.option("--from", "since", required=True, metavar="INSTANT", help="The range: from here on,")
+@click.option("--to", "until", metavar="INSTANT", help="up to here, not included. [default: now]")
+@click.option(
+    "--reprocess",
+    type=click.Choice(["none", "failed", "all"]),
+    default="none",
+    show_default=True,
+    help="Which instants run again that have a run.",
+)
+@click.option(
+    "--concurrency", type=int, default=1, show_default=True, help="So many runs at a time."
+)
+@click.option("--newest-first", is_flag=True, help="The latest instants before the earlier ones.")
+@parameter_options
+@click.option(
+    "--priority",
+    type=int,
+    default=0,
+    show_default=True,
+    help="At most this for its tasks; live work has 5 unless its dag says otherwise.",
+)
+@click.option("--note", metavar="TEXT", help="Why, for those who will wonder.")
+@click.option("--dry-run", is_flag=True, help="Only show what would run.")
+@click.option(
+    "--count",
+    type=click.IntRange(0, 100_000),
+    default=20,
+    show_default=True,
+    help="With --dry-run: how many instants to show.",
+)
+@click.option("--wait", is_flag=True, help="Follow it; exit 0 only if all its runs succeeded.")
+@json_option
+@home_option
+def create_backfill(
+    dry_run: bool, count: int, wait: bool, as_json: bool, home: Path | None, **given: Any
+) -> int:
+    """Make runs for times of the past: of a schedule, or of a dag with `--cron` and the like."""
+    from mainspring.cli.session import with_client
+
+    made: list[int] = []
+    try:
+        return with_client(home, _create, given, dry_run, count, wait, as_json, made)
+    except KeyboardInterrupt:
+        if made:
+            click.echo(f"\nbackfill {made[0]} goes on", err=True)
+            click.echo(f"hint: `mainspring backfill cancel {made[0]}` would end it", err=True)
+        return INTERRUPTED
+
+
+async def _create(
+    client: Client,
+    given: dict[str, Any],
+    dry_run: bool,
+    count: int,
+    wait: bool,
+    as_json: bool,
+    made: list[int],
+) -> int:
+    """`made` tells the caller the number as soon as there is one, also if this is interrupted."""
+    from mainspring.cli.backfill_watch import follow_backfill
+    from mainspring.cli.backfill_words import backfill_shape, preview_shape
+    from mainspring.cli.given import person
+    from mainspring.cli.output import print_json
+
+    order = await _order(client, given)
+    if dry_run:
+        preview = await client.preview_backfill(order, shown=count)
+        if as_json:
+            print_json(preview_shape(preview))
+        else:
+            _print_preview(preview, order)
+        return DONE
+    line = await client.create_backfill(order, by=person())
+    made.append(line.id)
+    if wait:
+        return await follow_backfill(client, line.id, as_json)
+    if as_json:
+        print_json(backfill_shape(line))
+    else:
+        _print_made(line)
+    return DONE
+
+
+async def _order(client: Client, given: dict[str, Any]) -> BackfillOrder:
+    from mainspring.cli.given import given_dag, given_moment, given_parameters
+    from mainspring.client import BackfillOrder
+    from mainspring.schedule.backfilling import Reprocess
+    from mainspring.store.reading import read_clock
+
+    until = given["until"]
+    order = BackfillOrder(
+        since=given_moment(given["since"], "--from"),
+        until=await client.ask(read_clock) if until is None else given_moment(until, "--to"),
+        schedule=given["schedule"],
+        dag=given["dag"],
+        spec=_spec(given),
+        reprocess=Reprocess(given["reprocess"]),
+        concurrency=given["concurrency"],
+        newest_first=given["newest_first"],
+        priority=given["priority"],
+        note=given["note"],
+    )
+    if not (given["pairs"] or given["params"]):
+        return order
+    dag = await given_dag(client, await _dag_name(client, given))
+    parameters = given_parameters(dag.spec, given["pairs"], given["params"])
+    return _with_parameters(order, parameters)
+
+
+def _with_parameters(order: BackfillOrder, parameters: dict[str, Any]) -> BackfillOrder:
+    import msgspec
+
+    return msgspec.structs.replace(order, parameters=parameters)
+
+
+async def _dag_name(client: Client, given: dict[str, Any]) -> str:
+    from mainspring.store.schedule_changes import no_schedule
+    from mainspring.store.schedule_reading import list_schedules
+
+    if given["schedule"] is None:
+        return str(given["dag"])
+    found = await client.ask(list_schedules, names=[given["schedule"]])
+    if not found:
+        raise no_schedule(given["schedule"])
+    return found[0].dag
+
+
+def _spec(given: dict[str, Any]) -> ScheduleSpec | None:
+    from mainspring.cli.given import given_moment
+    from mainspring.schedule.parsing import interval_from, schedule_from
+    from mainspring.schedule.specs import CronSpec, RecurrenceSpec
+
+    if not any(given[name] for name in _TIMES):
+        return None
+    written: list[Written] = [CronSpec(line) for line in given["lines"]]
+    written += [interval_from(length, given["phase"]) for length in given["lengths"]]
+    written += [given_moment(text, "--at") for text in given["instants"]]
+    written += [RecurrenceSpec(rule) for rule in given["rules"]]
+    options = {} if given["timezone"] is None else {"timezone": given["timezone"]}
+    return schedule_from(written, **options, exclude=list(given["exclude"]))
+
+
+def _print_made(line: BackfillLine) -> None:
+    from mainspring.cli.backfill_words import subject_words
+    from mainspring.cli.output import console, faint
+    from mainspring.cli.words import counted, safe
+
+    out = console()
+    instants = counted(line.total, "instant")
+    out.print(f"backfill {line.id} of {safe(subject_words(line))}: {instants}")
+    out.print(faint(f"follow it: mainspring backfill watch {line.id}"))
+
+
+def _print_preview(preview: BackfillPreview, order: BackfillOrder) -> None:
+    from mainspring.cli.backfill_words import estimate_words, preview_words
+    from mainspring.cli.output import console, faint, heading, table
+    from mainspring.cli.words import safe
+    from mainspring.schedule.backfilling import Outcome
+
+    out = console()
+    estimate = estimate_words(preview, order.concurrency)
+    out.print(heading(preview_words(preview) + (f"; {estimate}" if estimate else "")))
+    for remark in preview.remarks:
+        out.print(faint(safe(remark)))
+    if not preview.instants:
+        return
+    lines = table("fire (UTC)", "data from", "version", "what", fold=["what"], right=["version"])
+    for instant in preview.instants:
+        match instant.outcome:
+            case Outcome.EXCLUDED:
+                what = f"excluded by {safe(instant.excluded or '')}"
+            case Outcome.EXISTS:
+                what = "left: " + _run_words(instant.run_id, instant.run_state)
+            case _:
+                what = "runs"
+                if instant.run_id is not None:
+                    what = "runs again: " + _run_words(instant.run_id, instant.run_state)
+        lines.add_row(
+            f"{instant.fire_at:%Y-%m-%d %H:%M:%S}",
+            f"{instant.interval_start:%Y-%m-%d %H:%M:%S}",
+            "" if instant.version is None else str(instant.version),
+            what,
+        )
+    out.print(lines)
+    more = preview.total - len(preview.instants)
+    if more:
+        out.print(faint(f"and {more:,} more; --count shows them"))
+
+
+def _run_words(run_id: int | None, state: str | None) -> str:
+    if run_id is None:
+        return "it waits in the schedule's buffer"
+    return f"run {run_id} {state or 'is no longer kept'}"
