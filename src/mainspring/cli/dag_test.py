@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 import msgspec
@@ -26,6 +26,7 @@ from mainspring.domain.states import AttemptState, RunState, TaskState
 from mainspring.trial import Due, Report, Trial, Tried
 
 if TYPE_CHECKING:
+    from mainspring.authoring.context import RunFire
     from mainspring.bundles.report import FileProblem
     from mainspring.domain.states import Facts
     from mainspring.executors.hosts import Hosts
@@ -40,10 +41,22 @@ _LOG_CHARACTERS_MAX = 1024 * 1024
 @click.command()
 @click.argument("name")
 @parameter_options
+@click.option(
+    "--fire-at",
+    metavar="TIME",
+    help="Run as the dag's schedule would at this instant, with its parameters and data interval.",
+)
+@click.option("--schedule", metavar="NAME", help="Whose fire it is, if the dag has several.")
 @dags_option
 @json_option
 def test(
-    name: str, pairs: tuple[str, ...], params: str | None, dags: Path | None, as_json: bool
+    name: str,
+    pairs: tuple[str, ...],
+    params: str | None,
+    fire_at: str | None,
+    schedule: str | None,
+    dags: Path | None,
+    as_json: bool,
 ) -> int:
     """Run dag NAME once, here and without a database: to see that it works.
 
@@ -56,19 +69,43 @@ def test(
         raise InputError("which folder of dags?", hint="give `--dags DIR`, or set MAINSPRING_DAGS")
     if not folder.is_dir():
         raise InputError(f"there is no folder `{folder}`")
-    return asyncio.run(_test(folder.resolve(), name, pairs, params, as_json))
+    given = _Given(pairs, params, _moment(fire_at), schedule)
+    return asyncio.run(_test(folder.resolve(), name, given, as_json))
 
 
-async def _test(
-    folder: Path, name: str, pairs: Sequence[str], params: str | None, as_json: bool
-) -> int:
+class _Given(NamedTuple):
+    pairs: Sequence[str]
+    params: str | None
+    fire_at: datetime | None
+    schedule: str | None
+
+
+def _moment(fire_at: str | None) -> datetime | None:
+    from mainspring.cli.words import parse_moment
+
+    if fire_at is None:
+        return None
+    found = parse_moment(fire_at)
+    if found is None:
+        raise InputError(
+            f"`--fire-at`: {shown(fire_at)} is no instant",
+            hint="write it like `2026-11-15T02:00:00Z`",
+        )
+    return found
+
+
+async def _test(folder: Path, name: str, given: _Given, as_json: bool) -> int:
+    from mainspring.authoring.fires import fire_of
     from mainspring.cli.given import given_parameters
     from mainspring.domain.parameters import validate_parameters
 
     spec = await _read(folder, name)
-    parameters = validate_parameters(spec, given_parameters(spec, pairs, params))
+    fire, scheduled = fire_of(spec, given.fire_at, given.schedule, None)
+    parameters = validate_parameters(
+        spec, {**scheduled, **given_parameters(spec, given.pairs, given.params)}
+    )
     report = _Document(spec, parameters) if as_json else _Screen(spec)
-    state = await _Tester(spec, folder, parameters, report).run()
+    state = await _Tester(spec, folder, parameters, fire, report).run()
     report.over(state)
     return DONE if state is RunState.SUCCEEDED else FAILED
 
@@ -107,7 +144,12 @@ class _Tester:
     """Makes the attempts of a trial in hosts; the listener of these."""
 
     def __init__(
-        self, spec: DagSpec, folder: Path, parameters: dict[str, Any], report: _Told
+        self,
+        spec: DagSpec,
+        folder: Path,
+        parameters: dict[str, Any],
+        fire: RunFire | None,
+        report: _Told,
     ) -> None:
         self._folder = folder
         self._report = report
@@ -119,9 +161,10 @@ class _Tester:
             parameters,
             report,
             run_id=run_id,
-            due_at=datetime.now(UTC),
+            due_at=datetime.now(UTC) if fire is None else fire.fire_at,
             random=random.random,
             side_by_side=False,
+            fire=fire,
         )
         self._end: asyncio.Future[Ended] | None = None
 

@@ -8,7 +8,6 @@ The fixture `mainspring`, with a database and real processes, comes by itself wi
 `pytest_plugin.py`. Nothing else in the package imports this.
 
     running.py    `run_dag`: what is given, checked; then one attempt after the other
-    fires.py      the fire that a run is for
     attempts.py   one attempt: fakes, arguments, the call, its end as an outcome
     clock.py      the time of an attempt, which passes only by sleeping
     logs.py       what an attempt prints

@@ -16,6 +16,7 @@ import msgspec
 
 from mainspring.authoring.calling import AnyTask, resolve
 from mainspring.authoring.context import RunFire
+from mainspring.authoring.fires import fire_of, instant
 from mainspring.authoring.tasks import Task
 from mainspring.domain.errors import DefinitionError, InputError
 from mainspring.domain.names import closest, listed, shown
@@ -24,7 +25,6 @@ from mainspring.domain.specs import DagSpec, TaskSpec
 from mainspring.domain.states import TaskState
 from mainspring.testing.attempts import Failure, Fakes, Made, make_attempt
 from mainspring.testing.clock import virtual_sleep
-from mainspring.testing.fires import fire_of, instant
 from mainspring.testing.graphs import Subject, drawn
 from mainspring.testing.results import AttemptResult, RunResult, TaskResult
 from mainspring.trial import Due, Trial, Tried

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 FILE = """
-from mainspring import RetryPolicy, Skip, dag, task
+from mainspring import RetryPolicy, Schedule, Skip, context, dag, task
 
 tried = []
 
@@ -42,6 +42,18 @@ def good(region: str = "eu"):
 @dag
 def bad(region: str):
     total(fails(extract(region)))
+
+@task
+def tell(region: str) -> list:
+    here = context()
+    return [region, here.schedule, here.fire_at, here.data_interval]
+
+@dag(schedule=[
+    Schedule("@daily", name="night", parameters={"region": "us"}),
+    Schedule("easter:-2 09:00", name="friday"),
+])
+def timed(region: str = "eu"):
+    tell(region)
 """
 
 
@@ -136,3 +148,31 @@ async def test_tasks_have_a_context_of_a_run_that_no_database_has(dags: Path) ->
         assert due_at.endswith("+00:00")
         runs.append(run_id)
     assert runs[0] != runs[1]
+
+
+async def test_a_dag_runs_as_its_schedule_would(dags: Path) -> None:
+    fire = ("--fire-at", "2026-11-15T00:00:00Z")
+    code, out, err = await run_test(dags, "timed", "--json", *fire, "--schedule", "night")
+    assert code == 0, err
+    [told] = msgspec.json.decode(out)["tasks"]
+    interval = ["2026-11-14T00:00:00Z", "2026-11-15T00:00:00Z"]
+    assert told["result"] == ["us", "timed.night", "2026-11-15T00:00:00Z", interval]
+    code, out, _ = await run_test(dags, "timed", "--json", *fire, "--schedule", "friday")
+    [told] = msgspec.json.decode(out)["tasks"]
+    assert told["result"][3][0] == "2026-04-03T09:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--fire-at", "soon"), "`--fire-at`: `soon` is no instant"),
+        (("--fire-at", "2026-11-15T00:00:00Z"), "has several schedules"),
+        (("--schedule", "night"), "`schedule` belongs to a fire"),
+    ],
+)
+async def test_a_fire_that_cannot_be_is_told(
+    dags: Path, options: tuple[str, ...], said: str
+) -> None:
+    code, _, err = await run_test(dags, "timed", *options)
+    assert code == 2
+    assert said in err

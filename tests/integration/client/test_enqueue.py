@@ -18,6 +18,7 @@ from mainspring import (
     NotFoundError,
     Task,
     UnavailableError,
+    dag,
     task,
 )
 from mainspring.domain.outcomes import Succeeded
@@ -310,6 +311,21 @@ async def test_a_task_that_no_worker_could_find_is_refused(client: Client) -> No
     script.spec = type(script.spec)("script", "__main__:script")
     with pytest.raises(DefinitionError, match="the program that is being run"):
         await client.enqueue(script)
+
+
+@dag(name="weekly", schedule="@weekly")
+def weekly(loaves: int = 1) -> None:
+    bake(loaves)
+
+
+async def test_a_dag_with_a_schedule_belongs_into_the_folder_of_dags(
+    client: Client, connection: Connection
+) -> None:
+    with pytest.raises(DefinitionError, match="has a schedule, and no folder of dags has the dag"):
+        await client.enqueue(weekly)
+    assert await count(connection, "dag") == 0
+    await register_dag(connection, weekly.spec, "a" * 64, file="weekly.py")
+    assert await client.enqueue(weekly)
 
 
 async def test_the_dags_folder_keeps_its_names(client: Client, connection: Connection) -> None:

@@ -1,4 +1,7 @@
-"""The fire that a run in a test is for: what `fire_at`, `schedule` and `data_interval` mean."""
+"""The fire that a run in memory is for: what `fire_at`, `schedule` and `data_interval` mean.
+
+For `dag test` and `mainspring.testing`. Where there is a database, the engine knows.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+import mainspring.plugins  # noqa: F401 (some bring times)
 from mainspring.authoring.context import RunFire
 from mainspring.domain.errors import InputError
 from mainspring.domain.names import closest, listed, shown
