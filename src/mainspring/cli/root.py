@@ -27,7 +27,9 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
             "run:run",
             "List, show, watch, explain, compare, cancel, mend and rerun runs; read logs.",
         ),
-        "schedule": _Entry("schedule:schedule", "See when schedules fire."),
+        "schedule": _Entry(
+            "schedule:schedule", "List, show, preview, make, change, pause and remove schedules."
+        ),
         "backfill": _Entry(
             "backfill:backfill", "Make runs for times of the past; watch, pause and cancel that."
         ),

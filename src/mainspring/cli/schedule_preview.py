@@ -1,45 +1,36 @@
-"""`mainspring schedule preview`: when a schedule would fire, before there is one.
+"""`mainspring schedule preview`: when a schedule fires, or would, before there is one.
 
-It asks no database, but for calendars that are named by `--exclude`.
+Of one that is typed it asks no database, but for calendars that are named by `--exclude`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mainspring.cli.options import home_option, json_option
+from mainspring.cli.schedule_options import given_options, given_times, time_options, zone_options
+from mainspring.cli.stored_schedules import complete_schedule
+from mainspring.domain.names import shown
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.schedule.calendars import Calendar
     from mainspring.schedule.parsing import Written
     from mainspring.schedule.previewing import PreviewedFire
+    from mainspring.schedule.timetable import Timetable
 
 COUNT_MAX = 10_000
 
 
 @click.command("preview")
-@click.option("--cron", "lines", multiple=True, metavar="LINE", help="A cron line; repeatable.")
-@click.option("--every", "lengths", multiple=True, metavar="TIME", help="An interval: 90m, 1h30m.")
-@click.option("--phase", default="0s", metavar="TIME", help="Shifts `--every` by so much.")
-@click.option("--at", "instants", multiple=True, metavar="INSTANT", help="One instant; repeatable.")
-@click.option("--rrule", "rules", multiple=True, metavar="RULE", help="An RFC 5545 rule.")
-@click.option("--timezone", default="UTC", show_default=True, help="An IANA zone.")
-@click.option(
-    "--dst-gap",
-    type=click.Choice(["run_after_gap", "skip"]),
-    help="When the clock leaves a time out. [default: run_after_gap]",
-)
-@click.option(
-    "--dst-fold",
-    type=click.Choice(["first", "last", "both"]),
-    help="When the clock shows a time twice. [default: first]",
-)
+@click.argument("stored", metavar="[NAME]", required=False, shell_complete=complete_schedule)
+@time_options
+@zone_options
 @click.option("--exclude-date", "dates", multiple=True, metavar="DATE", help="Leave this day out.")
 @click.option("--exclude-weekday", "weekdays", multiple=True, metavar="DAY", help="Such as `sat`.")
 @click.option(
@@ -49,13 +40,9 @@ COUNT_MAX = 10_000
     metavar="CODE",
     help="Leave its public holidays out: `DE`, or `DE-BY` for a part.",
 )
-@click.option(
-    "--exclude", "stored", multiple=True, metavar="CALENDAR", help="One of those in the database."
-)
+@click.option("--exclude", multiple=True, metavar="CALENDAR", help="One of those in the database.")
 @click.option("--from", "since", metavar="INSTANT", help="Fires after this. [default: now]")
 @click.option("--until", metavar="INSTANT", help="Fires up to this.")
-@click.option("--start", metavar="INSTANT", help="The schedule's window begins.")
-@click.option("--end", metavar="INSTANT", help="The schedule's window ends.")
 @click.option(
     "--count",
     type=click.IntRange(1, COUNT_MAX),
@@ -67,6 +54,7 @@ COUNT_MAX = 10_000
 @json_option
 @home_option
 def preview_schedule(
+    stored: str | None,
     since: str | None,
     until: str | None,
     count: int,
@@ -75,54 +63,70 @@ def preview_schedule(
     home: Path | None,
     **given: Any,
 ) -> None:
-    """When a schedule would fire; give it by `--cron`, `--every`, `--at` or `--rrule`.
+    """When schedule NAME fires, or one would that is given by options.
 
-    Several together are one schedule. Notes say what a change of clocks or an excluded day does to
-    a fire.
+    Several times together are one schedule. Notes say what a change of clocks or an excluded day
+    does to a fire.
     """
     from mainspring.cli.given import given_moment
     from mainspring.cli.output import print_json
-    from mainspring.cli.session import with_client
     from mainspring.schedule.explaining import explain
-    from mainspring.schedule.parsing import schedule_from
     from mainspring.schedule.previewing import preview
+
+    if stored is not None:
+        timetable = _stored(stored, given, home)
+    else:
+        timetable = _unstored(name, given, home)
+    after = given_moment(since, "--from") if since is not None else datetime.now(UTC)
+    last = given_moment(until, "--until") if until is not None else None
+    fires = preview(timetable, after, count, last)
+    if as_json:
+        print_json([fire_line(fire) for fire in fires])
+    else:
+        _print(explain(timetable.spec, timetable.name), fires, count, until)
+
+
+def _stored(name: str, given: dict[str, Any], home: Path | None) -> Timetable:
+    from mainspring.cli.session import with_client
+    from mainspring.cli.stored_schedules import given_schedule, stored_timetable
+    from mainspring.domain.errors import InputError
+
+    if any(value for key, value in given.items() if key != "phase"):
+        raise InputError(
+            f"{shown(name)} is a schedule that is stored, and more was said of it",
+            hint=f"`mainspring schedule diff {shown(name)[1:-1]}` shows what a change would do",
+        )
+
+    async def read(client: Client) -> Timetable:
+        return await stored_timetable(client, await given_schedule(client, name))
+
+    return with_client(home, read)
+
+
+def _unstored(name: str, given: dict[str, Any], home: Path | None) -> Timetable:
+    from mainspring.cli.session import with_client
+    from mainspring.schedule.parsing import schedule_from
     from mainspring.schedule.timetable import Timetable
 
     calendars = _calendars(given["dates"], given["weekdays"], given["countries"])
-    if given["stored"]:
-        calendars |= with_client(home, _stored_calendars, given["stored"])
-    options = {
-        key: given[key] for key in ("timezone", "dst_gap", "dst_fold") if given[key] is not None
-    }
-    for key in ("start", "end"):
-        if given[key] is not None:
-            options[key] = given_moment(given[key], f"--{key}")
-    spec = schedule_from(_written(given), **options, exclude=list(calendars))
-    after = given_moment(since, "--from") if since is not None else datetime.now(UTC)
-    last = given_moment(until, "--until") if until is not None else None
-    fires = preview(Timetable(spec, name, calendars), after, count, last)
-    if as_json:
-        print_json([_line(fire) for fire in fires])
-    else:
-        _print(explain(spec, name), fires, count, until)
+    if given["exclude"]:
+        calendars |= with_client(home, _stored_calendars, given["exclude"])
+    spec = schedule_from(_written(given), **given_options(given) | {"exclude": list(calendars)})
+    return Timetable(spec, name, calendars)
 
 
 def _written(given: dict[str, Any]) -> list[Written]:
-    from mainspring.cli.given import given_moment
     from mainspring.domain.errors import InputError
-    from mainspring.schedule.parsing import interval_from
-    from mainspring.schedule.specs import CronSpec, RecurrenceSpec
+    from mainspring.schedule.parsing import NOW
 
-    written: list[Written] = [CronSpec(line) for line in given["lines"]]
-    written += [interval_from(length, given["phase"]) for length in given["lengths"]]
-    written += [given_moment(text, "--at") for text in given["instants"]]
-    written += [RecurrenceSpec(rule) for rule in given["rules"]]
+    written = given_times(given)
     if not written:
         raise InputError(
             "there is nothing to preview",
-            hint="give a schedule by `--cron`, `--every`, `--at` or `--rrule`",
+            hint="name a schedule, or give one by `--cron`, `--every`, `--at` or `--rrule`",
         )
-    return written
+    now = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=1)
+    return [now if each == NOW else each for each in written]
 
 
 def _calendars(
@@ -151,7 +155,7 @@ async def _stored_calendars(client: Client, names: Sequence[str]) -> dict[str, C
     return {name: Calendar(await given_calendar(client, name)) for name in names}
 
 
-def _line(fire: PreviewedFire) -> dict[str, Any]:
+def fire_line(fire: PreviewedFire) -> dict[str, Any]:
     return {"fire_at": fire.fire_at, "local": fire.local, "note": fire.note}
 
 

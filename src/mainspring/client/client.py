@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
@@ -12,6 +13,7 @@ import msgspec
 
 from mainspring.client.enqueuing import Enqueuer
 from mainspring.client.link import Address, Link
+from mainspring.client.scheduling import Scheduler, Times
 from mainspring.client.subjects import Subject
 from mainspring.domain.errors import InputError
 from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN
@@ -49,6 +51,13 @@ from mainspring.store.pauses import (
 )
 from mainspring.store.reading import RunLine, read_run, read_run_parameters
 from mainspring.store.runs import Deed, read_standing, reopen_run, stop_runs
+from mainspring.store.schedule_changes import (
+    Changed,
+    Put,
+    pause_schedule,
+    resume_schedule,
+)
+from mainspring.store.schedule_reading import ScheduleLine, ScheduleWhole, list_schedules
 from mainspring.store.wakeups import notify_ready, notify_stop
 
 _P = ParamSpec("_P")
@@ -73,6 +82,7 @@ class Client:
     ) -> None:
         self._link = Link(Address(url), name=name, patience_seconds=patience_seconds)
         self.enqueuer = Enqueuer(self._link, created_by=created_by)
+        self.scheduler = Scheduler(self._link, created_by=created_by)
         self._created_by = created_by
 
     async def __aenter__(self) -> Self:
@@ -298,6 +308,94 @@ class Client:
         if lanes:
             await self.ask(notify_ready, lanes)
         return tasks
+
+    async def schedule(
+        self,
+        subject: Subject,
+        when: Times,
+        /,
+        *,
+        name: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        note: str = "",
+        by: str | None = None,
+        **options: Any,
+    ) -> ScheduleLine:
+        """Let a task or dag of the application, or a stored dag, run by itself.
+
+        `when` is a cron line, `"every 90m"`, an instant, an RRULE, `"now"`, or several of these in
+        a list. The schedule is named like its dag unless `name` says otherwise; `parameters` are
+        those of its runs. `options` are those of `@dag(schedule=…)`: `timezone`, `overlap`,
+        `misfire`, `jitter` and so on. It is made, or changed, or, if it is so already, left alone:
+        an application can say it each time it starts.
+        """
+        dag = await self.enqueuer.stored_name(subject)
+        intent = await self.scheduler.intent(name or dag, dag, when, parameters, note, options)
+        return await self.scheduler.ensure(intent, by)
+
+    async def create_schedule(
+        self,
+        name: str,
+        subject: Subject,
+        when: Times,
+        /,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        note: str = "",
+        by: str | None = None,
+        **options: Any,
+    ) -> Put:
+        """Make a schedule, as `schedule` does; ConflictError if there is one of that name."""
+        dag = await self.enqueuer.stored_name(subject)
+        intent = await self.scheduler.intent(name, dag, when, parameters, note, options)
+        return await self.scheduler.create(intent, by)
+
+    async def put_schedule(
+        self,
+        name: str,
+        subject: Subject,
+        when: Times,
+        /,
+        *,
+        version: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        note: str = "",
+        by: str | None = None,
+        **options: Any,
+    ) -> Put:
+        """Make a schedule what is said here, all of it: what is not said has its default.
+
+        With `version`, only if that is the one in force, 0 meaning none; otherwise ConflictError
+        tells what is. What was due until now is settled as it was before.
+        """
+        dag = await self.enqueuer.stored_name(subject)
+        intent = await self.scheduler.intent(name, dag, when, parameters, note, options)
+        return await self.scheduler.put(intent, version, by)
+
+    async def pause_schedule(
+        self, *names: str, note: str | None = None, by: str | None = None
+    ) -> list[Changed]:
+        """Let schedules fire no more until they are resumed; all of them, or none."""
+        who = by or self._created_by or "client"
+        return await self.scheduler.change(
+            names, functools.partial(pause_schedule, by=who, note=note)
+        )
+
+    async def resume_schedule(self, *names: str) -> list[Changed]:
+        """End the pause of schedules: they go on with their first fire after now."""
+        return await self.scheduler.change(names, resume_schedule)
+
+    async def remove_schedule(self, *names: str) -> list[Changed]:
+        """Schedules are no more; runs that they made go on, and their history stays."""
+        return await self.scheduler.remove(names)
+
+    async def list_schedules(self, *, dag: str | None = None) -> list[ScheduleLine]:
+        """All schedules, or those of a dag, by name."""
+        return await self.ask(list_schedules, dag=dag)
+
+    async def show_schedule(self, name: str, *, fires: int = 20) -> ScheduleWhole:
+        """One schedule, with its versions, and what became of its last fires."""
+        return await self.scheduler.show(name, fires=fires)
 
     async def _shift(self, dag_id: int) -> None:
         """Its tasks go aside, or come back, some runs at a time."""

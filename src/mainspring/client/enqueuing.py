@@ -156,6 +156,10 @@ class Enqueuer:
             self._created_by,
         )
 
+    async def stored_name(self, subject: Subject) -> str:
+        """The name of the dag that a subject is stored as."""
+        return (await self._known(subject)).definition.name
+
     async def _known(self, subject: Subject) -> Known:
         if isinstance(subject, str):
             return await self._registry.read(subject)

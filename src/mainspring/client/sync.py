@@ -17,6 +17,7 @@ from typing import Any, Self, TypeVar
 from mainspring.client.client import Client
 from mainspring.client.connections import carry_out_sync, check_transaction, sync_door
 from mainspring.client.creation import creating_beside
+from mainspring.client.scheduling import Times
 from mainspring.client.subjects import Subject
 from mainspring.domain.errors import UnavailableError
 from mainspring.store.backfill_orders import BackfillOrder, BackfillPreview
@@ -26,6 +27,8 @@ from mainspring.store.marks import Mark, Marked
 from mainspring.store.pauses import Paused
 from mainspring.store.reading import RunLine
 from mainspring.store.runs import Deed
+from mainspring.store.schedule_changes import Changed, Put
+from mainspring.store.schedule_reading import ScheduleLine, ScheduleWhole
 
 _T = TypeVar("_T")
 
@@ -242,6 +245,101 @@ class SyncClient:
         """As `Client.wait_backfill`."""
         room = self._entered()
         return room.call(room.client.wait_backfill(backfill_id, poll_seconds=poll_seconds))
+
+    def schedule(
+        self,
+        subject: Subject,
+        when: Times,
+        /,
+        *,
+        name: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        note: str = "",
+        by: str | None = None,
+        **options: Any,
+    ) -> ScheduleLine:
+        """As `Client.schedule`."""
+        room = self._entered()
+        return room.call(
+            room.client.schedule(
+                subject, when, name=name, parameters=parameters, note=note, by=by, **options
+            )
+        )
+
+    def create_schedule(
+        self,
+        name: str,
+        subject: Subject,
+        when: Times,
+        /,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        note: str = "",
+        by: str | None = None,
+        **options: Any,
+    ) -> Put:
+        """As `Client.create_schedule`."""
+        room = self._entered()
+        return room.call(
+            room.client.create_schedule(
+                name, subject, when, parameters=parameters, note=note, by=by, **options
+            )
+        )
+
+    def put_schedule(
+        self,
+        name: str,
+        subject: Subject,
+        when: Times,
+        /,
+        *,
+        version: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        note: str = "",
+        by: str | None = None,
+        **options: Any,
+    ) -> Put:
+        """As `Client.put_schedule`."""
+        room = self._entered()
+        return room.call(
+            room.client.put_schedule(
+                name,
+                subject,
+                when,
+                version=version,
+                parameters=parameters,
+                note=note,
+                by=by,
+                **options,
+            )
+        )
+
+    def pause_schedule(
+        self, *names: str, note: str | None = None, by: str | None = None
+    ) -> list[Changed]:
+        """As `Client.pause_schedule`."""
+        room = self._entered()
+        return room.call(room.client.pause_schedule(*names, note=note, by=by))
+
+    def resume_schedule(self, *names: str) -> list[Changed]:
+        """As `Client.resume_schedule`."""
+        room = self._entered()
+        return room.call(room.client.resume_schedule(*names))
+
+    def remove_schedule(self, *names: str) -> list[Changed]:
+        """As `Client.remove_schedule`."""
+        room = self._entered()
+        return room.call(room.client.remove_schedule(*names))
+
+    def list_schedules(self, *, dag: str | None = None) -> list[ScheduleLine]:
+        """As `Client.list_schedules`."""
+        room = self._entered()
+        return room.call(room.client.list_schedules(dag=dag))
+
+    def show_schedule(self, name: str, *, fires: int = 20) -> ScheduleWhole:
+        """As `Client.show_schedule`."""
+        room = self._entered()
+        return room.call(room.client.show_schedule(name, fires=fires))
 
     def database_url(self) -> str:
         """Where the database is, for connections of the application's own."""

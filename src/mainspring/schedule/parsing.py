@@ -41,6 +41,9 @@ from mainspring.schedule.specs import (
 Written: TypeAlias = str | timedelta | datetime | When
 """One time, as an author may write it."""
 
+NOW = "now"
+"""The word for "at once", where whoever stores the schedule knows the time."""
+
 _EVERY = re.compile(r"@?every\s+(.+?)(?:\s+phase\s+(.+))?", re.IGNORECASE)
 _INSTANT = re.compile(r"\d{4}-\d\d.*")
 _PLUGIN = re.compile(r"([a-z][a-z0-9_-]*):(.*)", re.DOTALL)

@@ -7,19 +7,22 @@ by and come again.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
 import msgspec
 
-from mainspring.domain.errors import ConflictError, InputError, NotFoundError
+from mainspring.domain.errors import ConflictError, InputError, InvalidSchedule, NotFoundError
 from mainspring.domain.names import name_problem, shown
+from mainspring.domain.notes import checked_note
 from mainspring.domain.parameters import ParameterCheck
 from mainspring.schedule.calendars import Calendar, CalendarSpec
+from mainspring.schedule.explaining import explain
 from mainspring.schedule.firing import Outcome, Reason, is_tracked
-from mainspring.schedule.specs import ScheduleSpec, check_spec
+from mainspring.schedule.specs import DatesSpec, OnceSpec, ScheduleSpec, When, check_spec
 from mainspring.schedule.timetable import Timetable
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import DagRow, read_dag
@@ -51,6 +54,8 @@ class Intent(msgspec.Struct, frozen=True):
     parameters: Mapping[str, Any] = {}
     note: str = ""
     in_code: bool = False
+    at_once: datetime | None = None
+    """An instant of `spec` that stands for "now": it becomes the second after the change."""
 
 
 class Put(msgspec.Struct, frozen=True):
@@ -64,6 +69,8 @@ class Put(msgspec.Struct, frozen=True):
 class Changed(msgspec.Struct, frozen=True):
     next_fire_at: datetime | None
     lanes: frozenset[int]
+    changed: bool = True
+    """False: it was so already."""
 
 
 class KnownSchedule(msgspec.Struct, frozen=True):
@@ -103,6 +110,7 @@ async def create_schedule(
     tenant_id: int = DEFAULT_TENANT,
 ) -> Put:
     """A new schedule; ConflictError if there is one of that name."""
+    intent = _checked(intent)
     async with connection.transaction():
         known = await _locked(connection, intent.name, tenant_id)
         if known is not None and not known.gone:
@@ -126,16 +134,12 @@ async def put_schedule(
     tenant_id: int = DEFAULT_TENANT,
 ) -> Put:
     """Make the schedule what is intended; with `version`, only if that is the one in force."""
+    intent = _checked(intent)
     async with connection.transaction():
         known = await _locked(connection, intent.name, tenant_id)
         in_force = 0 if known is None or known.gone else known.version
         if version is not None and version != in_force:
-            raise ConflictError(
-                f"schedule `{intent.name}` is at version {in_force}, not {version}"
-                if in_force
-                else f"there is no schedule `{intent.name}` of version {version}",
-                hint=f"`mainspring schedule show {intent.name}` shows it as it is now",
-            )
+            raise await _stale(connection, intent.name, in_force, version, tenant_id)
         _check_owner(known, intent)
         return await _put(connection, intent, known, by, now, tenant_id)
 
@@ -200,15 +204,15 @@ async def pause_schedule(
     tenant_id: int = DEFAULT_TENANT,
 ) -> Changed:
     """Nothing is fired from now on, until it is resumed. A second pause only changes the note."""
+    note = checked_note(note)
     async with connection.transaction():
         change = await _Change.begin(connection, name, now, tenant_id)
         schedule_id, at = change.standing.schedule_id, change.standing.now
         if change.standing.paused:
-            await fetch(connection, statement("note_pause"), schedule_id, by, note)
-        else:
-            await fetch(
-                connection, statement("rest_schedule"), schedule_id, True, by, note, False, at
-            )
+            if note is not None:
+                await fetch(connection, statement("note_pause"), schedule_id, by, note)
+            return Changed(None, frozenset(change.lanes), changed=False)
+        await fetch(connection, statement("rest_schedule"), schedule_id, True, by, note, False, at)
         return Changed(None, frozenset(change.lanes))
 
 
@@ -224,7 +228,7 @@ async def resume_schedule(
         change = await _Change.begin(connection, name, now, tenant_id)
         standing = change.standing
         if not standing.paused:
-            return Changed(standing.next_fire_at, frozenset(change.lanes))
+            return Changed(standing.next_fire_at, frozenset(change.lanes), changed=False)
         next_fire_at = await change.account_for_pause()
         await fetch(connection, statement("resume_schedule"), standing.schedule_id)
         return Changed(next_fire_at, frozenset(change.lanes))
@@ -245,7 +249,7 @@ async def remove_schedule(
             raise no_schedule(name) if from_code else _written_in_code(name)
         change = await _Change.begin(connection, name, now, tenant_id)
         if change.standing.paused:
-            await change.account_for_pause()
+            await change.leave_pause()
         await fetch(
             connection,
             statement("rest_schedule"),
@@ -257,6 +261,13 @@ async def remove_schedule(
             change.standing.now,
         )
         return Changed(None, frozenset(change.lanes))
+
+
+async def was_removed(
+    connection: Connection, name: str, *, tenant_id: int = DEFAULT_TENANT
+) -> bool:
+    known = await _find(connection, name, tenant_id)
+    return known is not None and known.gone
 
 
 async def read_calendars(
@@ -334,6 +345,12 @@ class _Change:
         change.lanes = lanes
         return change
 
+    async def leave_pause(self) -> None:
+        """For another spec, or none. What cannot be computed any more is not accounted for: that
+        must not keep anybody from mending it."""
+        with contextlib.suppress(InvalidSchedule):
+            await self.account_for_pause()
+
     async def account_for_pause(self) -> datetime | None:
         """One range for what the pause has swallowed; the first fire after it."""
         standing = self.standing
@@ -394,10 +411,11 @@ async def _put(
     if known is not None and not known.gone:
         change = await _Change.of(connection, known.id, now, tenant_id)
         if change.standing.paused:
-            await change.account_for_pause()
+            await change.leave_pause()
         lanes, at = change.lanes, change.standing.now
     else:
         at = now or await read_clock(connection)
+    intent = _begun(intent, at)
     next_fire_at = first_fire(intent, calendars, at)
     if known is None:
         new = NewSchedule(intent, dag.id, by, next_fire_at)
@@ -435,7 +453,53 @@ def encoded_parameters(intent: Intent) -> bytes | None:
     return _encode(dict(intent.parameters)) if intent.parameters else None
 
 
+def _checked(intent: Intent) -> Intent:
+    if problem := name_problem(intent.name):
+        raise InputError(f"the schedule's name {shown(intent.name)} {problem}")
+    return msgspec.structs.replace(intent, note=checked_note(intent.note) or "")
+
+
+def _begun(intent: Intent, at: datetime) -> Intent:
+    """With an instant for "now": the first that can still be fired."""
+    now, begins = intent.at_once, at.replace(microsecond=0) + timedelta(seconds=1)
+    if now is None:
+        return intent
+
+    def begun(when: When) -> When:
+        match when:
+            case OnceSpec(at=moment):
+                return OnceSpec(begins) if moment == now else when
+            case DatesSpec(at=several):
+                return DatesSpec(tuple(begins if moment == now else moment for moment in several))
+            case _:
+                return when
+
+    spec = msgspec.structs.replace(
+        intent.spec, when=tuple(begun(each) for each in intent.spec.when)
+    )
+    return msgspec.structs.replace(intent, spec=spec)
+
+
+async def _stale(
+    connection: Connection, name: str, in_force: int, version: int, tenant_id: int
+) -> ConflictError:
+    """It tells what is in force, so that whoever asked can judge."""
+    if not in_force:
+        return ConflictError(
+            f"there is no schedule `{name}` of version {version}",
+            hint="`mainspring schedule list` shows what there is; version 0 stands for none",
+        )
+    [line] = await list_schedules(connection, names=[name], tenant_id=tenant_id)
+    return ConflictError(
+        f"schedule `{name}` is at version {in_force}, not {version}:"
+        f" {explain(line.spec, name)}, for dag `{line.dag}`",
+        hint=f"`mainspring schedule show {name}` shows all of it",
+    )
+
+
 async def _find(connection: Connection, name: str, tenant_id: int) -> KnownSchedule | None:
+    if name_problem(name):
+        return None  # Nothing can have that name, and a NUL could not even be asked for.
     rows: Sequence[asyncpg.Record] = await fetch(
         connection, statement("find_schedule"), tenant_id, name
     )
@@ -469,7 +533,7 @@ async def _dag(connection: Connection, intent: Intent, tenant_id: int) -> DagRow
 
 def no_schedule(name: str) -> NotFoundError:
     return NotFoundError(
-        f"there is no schedule `{name}`", hint="`mainspring schedule list` shows what there is"
+        f"there is no schedule {shown(name)}", hint="`mainspring schedule list` shows what there is"
     )
 
 

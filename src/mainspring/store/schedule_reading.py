@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 import asyncpg
 import msgspec
 
+from mainspring.domain.names import name_problem
+from mainspring.domain.states import RunState
 from mainspring.schedule.specs import ScheduleSpec
 from mainspring.store.connection import Connection, fetch
+from mainspring.store.reading import read_clock
 from mainspring.store.runs import DEFAULT_TENANT
 from mainspring.store.statements import statement
+
+_PAGE = 1_000
 
 _decode_spec = msgspec.json.Decoder(ScheduleSpec).decode
 
@@ -85,15 +91,156 @@ class FireLine(msgspec.Struct, frozen=True):
     reason: str | None
 
 
+class ScheduleWhole(msgspec.Struct, frozen=True):
+    """All that there is to tell of one schedule."""
+
+    line: ScheduleLine
+    versions: list[ScheduleVersion]
+    """Newest first."""
+    fires: list[FireLine]
+    """What became of its last fires, newest first."""
+    open_runs: list[int]
+    """Of a schedule that asks how its runs are doing: what a buffered fire waits for."""
+    read_at: datetime
+    """The database's time."""
+
+
+class EngineAtWork(msgspec.Struct, frozen=True):
+    """An engine that fires schedules."""
+
+    id: UUID
+    name: str
+    started_at: datetime
+    renewed_at: datetime
+    read_at: datetime
+
+    @property
+    def silent_seconds(self) -> float:
+        return max((self.read_at - self.renewed_at).total_seconds(), 0.0)
+
+
+class ShardStanding(msgspec.Struct, frozen=True):
+    """A shard of schedules: who holds it, and how far behind it is."""
+
+    number: int
+    holder: UUID | None
+    holder_name: str | None
+    renewed_at: datetime
+    due: int
+    oldest_at: datetime | None
+    read_at: datetime
+
+    @property
+    def lag_seconds(self) -> float:
+        if self.oldest_at is None:
+            return 0.0
+        return max((self.read_at - self.oldest_at).total_seconds(), 0.0)
+
+
+class HinderedSchedule(msgspec.Struct, frozen=True):
+    """A schedule that does not fire, or will not, until somebody does something."""
+
+    name: str
+    dag: str
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_note: str | None
+    """If `mainspring` paused it: that its runs failed, or that it cannot be computed."""
+    refused: bool
+    """Its last fires were refused."""
+    dag_gone: bool
+    calendars: list[str]
+    """Those that it names and that are not there."""
+
+
 async def list_schedules(
     connection: Connection,
     *,
     names: list[str] | None = None,
     dag: str | None = None,
+    limit: int | None = None,
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[ScheduleLine]:
-    rows = await fetch(connection, statement("read_schedules"), tenant_id, names, dag)
-    return [_line(row) for row in rows]
+    """By name; the first `limit` of them."""
+    if names is not None:
+        # What nothing can be called, such as a NUL, could not even be asked for.
+        names = [name for name in names if not name_problem(name)]
+    found: list[ScheduleLine] = []
+    while limit is None or len(found) < limit:
+        after = found[-1].name if found else ""
+        count = _PAGE if limit is None else min(_PAGE, limit - len(found))
+        rows = await fetch(
+            connection, statement("read_schedules"), tenant_id, names, dag, after, count
+        )
+        found += [_line(row) for row in rows]
+        if len(rows) < count:
+            break
+    return found
+
+
+async def read_schedule(
+    connection: Connection, name: str, *, fires: int = 20, tenant_id: int = DEFAULT_TENANT
+) -> ScheduleWhole | None:
+    """All of one schedule, at one moment; None if there is none."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        lines = await list_schedules(connection, names=[name], tenant_id=tenant_id)
+        if not lines:
+            return None
+        [line] = lines
+        return ScheduleWhole(
+            line,
+            await list_versions(connection, line.id),
+            await page_fires(connection, line.id, limit=fires),
+            await open_runs_of(connection, line.id),
+            await read_clock(connection),
+        )
+
+
+async def schedule_names(
+    connection: Connection,
+    beginning: str = "",
+    *,
+    limit: int = 1000,
+    tenant_id: int = DEFAULT_TENANT,
+) -> list[str]:
+    rows = await fetch(connection, statement("read_schedule_names"), tenant_id, beginning, limit)
+    return [row["name"] for row in rows]
+
+
+async def run_states(connection: Connection, run_ids: Sequence[int]) -> dict[int, RunState]:
+    """Of those that history still has."""
+    rows = await fetch(connection, statement("read_run_states"), run_ids)
+    return {row["id"]: RunState(row["state"]) for row in rows}
+
+
+async def open_runs_of(connection: Connection, schedule_id: int, *, limit: int = 100) -> list[int]:
+    rows = await fetch(connection, statement("read_followed_runs"), schedule_id, limit)
+    return [row["run_id"] for row in rows]
+
+
+async def list_engines(connection: Connection) -> list[EngineAtWork]:
+    rows = await fetch(connection, statement("list_engines"))
+    return [EngineAtWork(*row.values()) for row in rows]
+
+
+async def list_shards(connection: Connection) -> list[ShardStanding]:
+    rows = await fetch(connection, statement("list_shards"))
+    return [ShardStanding(*row.values()) for row in rows]
+
+
+async def count_schedules(
+    connection: Connection, *, tenant_id: int = DEFAULT_TENANT
+) -> tuple[int, int]:
+    """How many there are, and how many of them are paused."""
+    row = (await fetch(connection, statement("count_schedules"), tenant_id))[0]
+    return row["schedules"], row["paused"]
+
+
+async def list_hindered(
+    connection: Connection, *, limit: int = 1000, tenant_id: int = DEFAULT_TENANT
+) -> list[HinderedSchedule]:
+    rows = await fetch(connection, statement("list_hindered_schedules"), tenant_id, limit)
+    return [HinderedSchedule(*row.values()) for row in rows]
 
 
 async def glance_at_schedules(

@@ -12,12 +12,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mainspring.domain.errors import ConflictError, InputError, NotFoundError
+from mainspring.domain.errors import ConflictError, InputError, InvalidSchedule, NotFoundError
 from mainspring.schedule.calendars import CalendarSpec
 from mainspring.schedule.specs import (
     CronSpec,
     IntervalSpec,
     Misfire,
+    OnceSpec,
     Overlap,
     ScheduleSpec,
 )
@@ -34,6 +35,7 @@ from mainspring.store.schedule_changes import (
     remove_schedule,
     resume_schedule,
 )
+from mainspring.store.schedule_reading import list_hindered, list_schedules
 from mainspring.store.schedules import (
     due_schedules,
     followed_schedules,
@@ -526,3 +528,84 @@ async def _step_of(stage: Stage) -> int:
     when = spec.when[0]
     assert isinstance(when, IntervalSpec)
     return when.seconds
+
+
+async def test_what_names_a_missing_calendar_is_told_and_can_be_mended(stage: Stage) -> None:
+    await put_calendar(stage.connection, "closed", CalendarSpec(weekdays=("monday",)))
+    await stage.put(every(60, exclude=("closed",)))
+    # Not `remove_calendar`, which would refuse: as two who act at once may leave it.
+    await stage.connection.execute("delete from mainspring.calendar")
+    await stage.tick(at(60))
+    [hindered] = await list_hindered(stage.connection)
+    assert (hindered.name, hindered.paused_by, hindered.calendars) == (
+        "tick",
+        "mainspring",
+        ["closed"],
+    )
+    with pytest.raises(InvalidSchedule, match="is not a calendar"):
+        await resume_schedule(stage.connection, "tick", now=at(90))
+    await stage.put(every(60), at(100))
+    changed = await resume_schedule(stage.connection, "tick", now=at(110))
+    assert changed.next_fire_at == at(120)
+    assert not await list_hindered(stage.connection)
+
+
+async def test_a_calendar_that_cannot_be_made_here_stops_no_other_schedule(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put_calendar(stage.connection, "feasts", CalendarSpec(country="DE"))
+    await put_calendar(stage.connection, "closed", CalendarSpec(weekdays=("monday",)))
+    for name in ("feasts", "closed"):
+        intent = Intent(name, "sample", every(60, exclude=(name,)))
+        await put_schedule(stage.connection, intent, by="tests", now=NOON)
+    # As where the extra `holidays` is not installed.
+    monkeypatch.setitem(sys.modules, "holidays", None)
+    await stage.tick(at(60))
+    lines = {line.name: line for line in await list_schedules(stage.connection)}
+    assert lines["feasts"].paused_by == "mainspring"
+    assert lines["closed"].last_fire_at == at(60)
+
+
+async def test_what_is_made_anew_after_it_was_removed_is_not_paused(stage: Stage) -> None:
+    await stage.put(every(60))
+    await pause_schedule(stage.connection, "tick", by="tests", now=at(1))
+    await remove_schedule(stage.connection, "tick", now=at(2))
+    intent = Intent("tick", "sample", every(60))
+    made = await create_schedule(stage.connection, intent, by="tests", now=at(3))
+    assert made.next_fire_at == at(60)
+    [line] = await list_schedules(stage.connection)
+    assert (line.state, line.version, line.next_fire_at) == ("active", 2, at(60))
+
+
+async def test_now_is_the_second_after_the_change(stage: Stage) -> None:
+    seen = at(-30)
+    spec = ScheduleSpec(when=(OnceSpec(seen), IntervalSpec(3600, 600)))
+    intent = Intent("tick", "sample", spec, at_once=seen)
+    made = await create_schedule(stage.connection, intent, by="tests", now=at(0.5))
+    assert made.next_fire_at == at(1)
+    await stage.tick(at(1))
+    [line] = await list_schedules(stage.connection)
+    assert (line.last_fire_at, line.next_fire_at) == (at(1), at(600))
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a\0b", "n" * 201, "..", "käse", "a\udc80"])
+async def test_names_that_cannot_be_are_refused_and_change_nothing(stage: Stage, name: str) -> None:
+    intent = Intent(name, "sample", every(60))
+    for change in (create_schedule, put_schedule):
+        with pytest.raises(InputError, match="the schedule's name"):
+            await change(stage.connection, intent, by="tests")
+    with pytest.raises(NotFoundError):
+        await pause_schedule(stage.connection, name, by="tests")
+    with pytest.raises(NotFoundError):
+        await remove_schedule(stage.connection, name)
+    assert not await list_schedules(stage.connection)
+
+
+async def test_a_stale_version_is_told_what_is_in_force(stage: Stage) -> None:
+    await stage.put(every(60))
+    await stage.put(every(90))
+    with pytest.raises(ConflictError, match="is at version 2, not 1: every 1 min 30 s") as refused:
+        await put_schedule(
+            stage.connection, Intent("tick", "sample", every(30)), version=1, by="tests"
+        )
+    assert "schedule show tick" in refused.value.hint

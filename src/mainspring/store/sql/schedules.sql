@@ -209,7 +209,7 @@ select id, name from made;
 
 -- name: put_schedule
 -- The next version comes into force, under the lock of `lock_schedules`, when the one before is
--- settled. What is gone comes back.
+-- settled. What is gone comes back; still paused, if a file of dags says so again.
 -- $1 schedule  $2 dag  $3 spec  $4 parameters  $5 in code  $6 note  $7 by whom  $8 tracked  $9 next fire
 -- $10 now
 with ended as (
@@ -218,6 +218,9 @@ with ended as (
 changed as (
   update mainspring.schedule
   set version = version + 1, dag_id = $2, spec = $3, parameters = $4, in_code = $5, note = $6,
+    paused_at = case when gone_at is null or $5 then paused_at end,
+    paused_by = case when gone_at is null or $5 then paused_by end,
+    pause_note = case when gone_at is null or $5 then pause_note end,
     gone_at = null, changed_at = $10
   where id = $1
   returning version, paused_at),
@@ -258,7 +261,8 @@ update mainspring.schedule set paused_by = $2, pause_note = $3 where id = $1;
 update mainspring.schedule set paused_at = null, paused_by = null, pause_note = null where id = $1;
 
 -- name: read_schedules
--- By name, or all of them, newest last.  $1 tenant  $2 names, or null  $3 dag's name, or null
+-- In the order of their names.  $1 tenant  $2 names, or null  $3 dag's name, or null
+-- $4 after this name  $5 limit
 select h.id, h.name, d.name as dag, h.version, h.spec, h.parameters, h.in_code, h.note, h.paused_at,
   h.paused_by, h.pause_note, h.created_at, h.changed_at, s.next_fire_at, s.cursor_at, s.fired, s.failures,
   s.shard, s.turn, d.id as dag_id, d.paused_at is not null as dag_paused,
@@ -272,8 +276,33 @@ from mainspring.schedule h
 join mainspring.schedule_state s on s.schedule_id = h.id
 join mainspring.dag d on d.id = h.dag_id
 where h.tenant_id = $1 and h.gone_at is null and ($2::text[] is null or h.name = any($2::text[]))
-  and ($3::text is null or d.name = $3)
-order by h.name;
+  and ($3::text is null or d.name = $3) and h.name > $4
+order by h.name
+limit $5;
+
+-- name: read_schedule_names
+-- For whoever completes or mistypes one.  $1 tenant  $2 how they begin  $3 limit
+select name from mainspring.schedule
+where tenant_id = $1 and gone_at is null and starts_with(name, $2) order by name limit $3;
+
+-- name: read_run_states
+-- $1 run ids
+select v.id, v.state
+from unnest($1::bigint[]) as u (id)
+-- `offset 0` keeps the view a lookup by id.
+cross join lateral (select * from mainspring.run_view v where v.id = u.id offset 0) v;
+
+-- name: read_followed_runs
+-- Runs of a schedule that are open, oldest first: what a fire in its buffer waits for.
+-- $1 schedule  $2 limit
+select o.run_id from mainspring.schedule_run o
+where o.schedule_id = $1 and exists (
+  select 1 from mainspring.run r
+  left join mainspring.task t on r.open_tasks is null and t.id = r.id
+  where r.id = o.run_id and case when r.open_tasks is null then t.finished_at is null
+    else r.open_tasks > 0 end)
+order by o.run_id
+limit $2;
 
 -- name: glance_at_schedules
 -- Some schedules of each of these dags. Not ordered, so that a dag with a million of them is not read
@@ -357,3 +386,46 @@ select number, holder, term, beat from mainspring.shard where number > 0 order b
 -- name: forget_engine
 -- $1 engine  $2 beat seen, or null
 delete from mainspring.engine where id = $1 and beat = coalesce($2, beat);
+
+-- name: list_engines
+-- Engines at work, and when they were last heard of.
+select id, name, started_at, renewed_at, clock_timestamp() as read_at
+from mainspring.engine order by name, id;
+
+-- name: list_shards
+-- Who looks first at the schedules of each, how many of them are due, and since when the oldest is.
+with due as materialized (
+  select s.shard, count(*)::int as due, min(s.next_fire_at) as oldest_at
+  from mainspring.schedule_state s where s.next_fire_at <= clock_timestamp() group by s.shard)
+select h.number, h.holder, h.holder_name, h.renewed_at, coalesce(d.due, 0) as due, d.oldest_at,
+  clock_timestamp() as read_at
+from mainspring.shard h left join due d on d.shard = h.number
+where h.number > 0 order by h.number;
+
+-- name: count_schedules
+-- $1 tenant
+select count(*)::int as schedules, count(paused_at)::int as paused
+from mainspring.schedule where tenant_id = $1 and gone_at is null;
+
+-- name: list_hindered_schedules
+-- Those that need somebody: paused by themselves, fires refused, or a calendar that is not there.
+-- $1 tenant  $2 limit
+select h.name, d.name as dag, h.paused_at, h.paused_by, h.pause_note,
+  coalesce(s.range_reason = 'refused', false) as refused, d.gone_at is not null as dag_gone, missing.calendars
+from mainspring.schedule h
+join mainspring.schedule_state s on s.schedule_id = h.id
+join mainspring.dag d on d.id = h.dag_id
+cross join lateral (
+  select array(
+    select named.calendar
+    from jsonb_array_elements_text(
+      case when position('"exclude"'::bytea in h.spec) > 0
+        then coalesce(convert_from(h.spec, 'UTF8')::jsonb -> 'exclude', '[]') else '[]' end)
+      as named (calendar)
+    where not exists (
+      select 1 from mainspring.calendar c where c.tenant_id = h.tenant_id and c.name = named.calendar)
+    order by 1) as calendars) missing
+where h.tenant_id = $1 and h.gone_at is null
+  and (h.paused_by = 'mainspring' or s.range_reason = 'refused' or missing.calendars <> '{}')
+order by h.name
+limit $2;

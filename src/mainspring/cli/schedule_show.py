@@ -1,0 +1,322 @@
+"""`mainspring schedule show`: one schedule, what it does next, and what became of its fires."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mainspring.cli.options import home_option, json_option
+from mainspring.cli.stored_schedules import complete_schedule
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from mainspring.client import Client
+    from mainspring.schedule.previewing import PreviewedFire
+    from mainspring.schedule.specs import ScheduleSpec
+    from mainspring.schedule.timetable import Timetable
+    from mainspring.store.schedule_reading import FireLine, ScheduleLine, ScheduleWhole
+
+_NEXT = 5
+_FIRES_MAX = 100_000
+_VERSIONS_SHOWN = 10
+
+
+@click.command()
+@click.argument("name", shell_complete=complete_schedule)
+@click.option(
+    "--fires",
+    default=10,
+    show_default=True,
+    type=click.IntRange(0, _FIRES_MAX),
+    help="How many entries of the ledger.",
+)
+@json_option
+@home_option
+def show(name: str, fires: int, as_json: bool, home: Path | None) -> None:
+    """One schedule: what it is, its next fires, what became of the last ones, its versions."""
+    from mainspring.cli.session import with_client
+
+    with_client(home, _show, name, fires, as_json)
+
+
+async def _show(client: Client, name: str, fires: int, as_json: bool) -> None:
+    from mainspring.cli.output import print_json
+    from mainspring.cli.schedule_shapes import ledger_line, next_line, schedule_line, version_line
+    from mainspring.cli.stored_schedules import given_schedule, stored_timetable
+
+    await given_schedule(client, name)
+    whole = await client.show_schedule(name, fires=fires)
+    line = whole.line
+    timetable = await stored_timetable(client, line)
+    coming = next_fires(whole, timetable)
+    problems = await hindrances(client, line)
+    if as_json:
+        print_json(
+            {
+                **schedule_line(line),
+                "problems": problems,
+                "next_fires": [next_line(fire, timetable) for fire in coming],
+                "fires": [ledger_line(fire) for fire in whole.fires],
+                "open_runs": whole.open_runs,
+                "versions": [version_line(version, name) for version in whole.versions],
+            }
+        )
+        return
+    _print(whole, timetable, coming, problems)
+
+
+def next_fires(whole: ScheduleWhole, timetable: Timetable) -> list[PreviewedFire]:
+    """Those that come, if nothing changes; of a paused one, those that it would have."""
+    from mainspring.schedule.previewing import preview
+
+    spec, line = whole.line.spec, whole.line
+    count = _NEXT if spec.limit is None else min(_NEXT, max(spec.limit - line.fired, 0))
+    if line.paused_at is not None:
+        since = whole.read_at
+    elif line.next_fire_at is not None:
+        since = line.next_fire_at - timedelta(seconds=1)
+    else:
+        return []
+    return preview(timetable, since, count) if count else []
+
+
+async def hindrances(client: Client, line: ScheduleLine) -> list[str]:
+    """Why its fires are refused, or would be."""
+    import msgspec
+
+    from mainspring.cli.stored_schedules import stored_calendars
+    from mainspring.domain.errors import InputError
+    from mainspring.domain.parameters import ParameterCheck
+
+    found = []
+    dag = await client.dag(line.dag)
+    if dag.gone_at is not None:
+        found.append(f"dag `{line.dag}` is gone: no file defines it any more")
+    else:
+        given = {} if line.parameters is None else msgspec.json.decode(line.parameters)
+        try:
+            ParameterCheck(dag.spec).encode(given)
+        except InputError as error:
+            found.append(f"dag `{line.dag}` does not take its parameters: {error.message}")
+    there = await stored_calendars(client, line.spec)
+    found += [f"there is no calendar `{name}`" for name in line.spec.exclude if name not in there]
+    return found
+
+
+# --- on the screen ------------------------------------------------------------------------
+
+
+def _print(
+    whole: ScheduleWhole,
+    timetable: Timetable,
+    coming: list[PreviewedFire],
+    problems: list[str],
+) -> None:
+    from rich.text import Text
+
+    from mainspring.cli.output import FAINT, console
+    from mainspring.cli.words import safe
+
+    out, line = console(), whole.line
+    out.print(
+        Text.assemble(
+            (safe(line.name), "bold"),
+            (f"  version {line.version}", FAINT),
+            ("  paused" if line.paused_at else "", "yellow"),
+            (f"  {line.state}" if line.state == "finished" else "", FAINT),
+        )
+    )
+    _print_facts(out, whole)
+    for problem in problems:
+        out.print(Text(f"  its fires are refused: {safe(problem)}", style="bold red"))
+    _print_coming(out, whole, timetable, coming)
+    _print_ledger(out, whole)
+    _print_versions(out, whole)
+
+
+def _print_facts(out: Console, whole: ScheduleWhole) -> None:
+    from mainspring.cli.output import pairs
+    from mainspring.cli.words import clock, pause_words, safe, shortened
+    from mainspring.domain.durations import format_duration
+    from mainspring.schedule.explaining import explain
+    from mainspring.store.pauses import Pause
+
+    line, spec = whole.line, whole.line.spec
+    pause = None
+    if line.paused_at is not None:
+        pause = pause_words(Pause(line.paused_at, line.paused_by, line.pause_note), whole.read_at)
+    elif line.dag_paused:
+        pause = "its dag is paused"
+    parameters = (line.parameters or b"").decode()
+    missed = f"{spec.misfire}, later than {format_duration(spec.grace_seconds)}"
+    if spec.max_age_seconds is not None:
+        missed += f", at most {format_duration(spec.max_age_seconds)} old"
+    if spec.max_count is not None:
+        missed += f", at most {spec.max_count:,}"
+    after = spec.pause_after_failures
+    most = "" if spec.overlap_max is None else f", {spec.overlap_max:,} at a time"
+    out.print(
+        pairs(
+            [
+                ("when", safe(explain(spec, line.name))),
+                ("written", safe("; ".join(written_words(spec)))),
+                ("dag", safe(line.dag)),
+                ("parameters", shortened(parameters, 200)),
+                ("overlap", f"{spec.overlap}{most}"),
+                ("missed", missed),
+                ("clocks", f"gap {spec.dst_gap}, fold {spec.dst_fold}"),
+                (
+                    "interval",
+                    "since the fire before"
+                    if spec.interval_seconds is None
+                    else format_duration(spec.interval_seconds),
+                ),
+                ("fired", f"{line.fired:,} of {spec.limit:,}" if spec.limit else None),
+                ("failures", f"{line.failures:,} of {after:,} before it pauses" if after else None),
+                ("paused", pause),
+                ("note", shortened(line.note, 500)),
+                ("from", "the file of its dag" if line.in_code else "made by hand"),
+                ("changed", clock(line.changed_at)),
+            ]
+        )
+    )
+
+
+def written_words(spec: ScheduleSpec) -> list[str]:
+    """Each time as it was given."""
+    from mainspring.domain.durations import format_duration
+    from mainspring.schedule.specs import (
+        CronSpec,
+        DatesSpec,
+        IntervalSpec,
+        OnceSpec,
+        RecurrenceSpec,
+    )
+
+    words = []
+    for when in spec.when:
+        match when:
+            case CronSpec(expression=expression):
+                words.append(expression)
+            case IntervalSpec(seconds=seconds, phase_seconds=phase):
+                shift = f" phase {format_duration(phase)}" if phase else ""
+                words.append(f"every {format_duration(seconds)}{shift}")
+            case OnceSpec(at=at):
+                words.append(f"{at:%Y-%m-%dT%H:%M:%SZ}")
+            case DatesSpec(at=several):
+                more = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
+                words.append(", ".join(f"{at:%Y-%m-%dT%H:%M:%SZ}" for at in several[:3]) + more)
+            case RecurrenceSpec(rule=rule):
+                words.append(" ".join(rule.split()))
+    return words
+
+
+def _print_coming(
+    out: Console, whole: ScheduleWhole, timetable: Timetable, coming: list[PreviewedFire]
+) -> None:
+    from mainspring.cli.output import faint, heading, indented, table
+    from mainspring.cli.schedule_shapes import local_words
+    from mainspring.cli.words import ago, clock
+
+    line = whole.line
+    out.print()
+    if not coming:
+        out.print(heading("No fire is left"))
+        return
+    out.print(heading("Would fire, if it were not paused" if line.paused_at else "Fires next"))
+    lines = table("at", "", "note", fold=["note"])
+    for fire in coming:
+        notes = [fire.note] if fire.note else []
+        start = timetable.start_at(fire.fire_at)
+        if start != fire.fire_at:
+            notes.append(f"starts at {clock(start)}")
+        lines.add_row(
+            local_words(fire.fire_at, line.spec),
+            ago(fire.fire_at, whole.read_at),
+            faint("; ".join(notes)),
+        )
+    out.print(indented(lines))
+
+
+def _print_ledger(out: Console, whole: ScheduleWhole) -> None:
+    from mainspring.cli.output import faint, heading, indented, table
+    from mainspring.cli.schedule_shapes import local_words
+    from mainspring.cli.words import counted
+
+    line = whole.line
+    if not whole.fires:
+        return
+    out.print()
+    waiting = f", {counted(line.buffered, 'fire')} waiting" if line.buffered else ""
+    out.print(heading(f"What became of its fires{waiting}"))
+    lines = table("fire", "outcome", "", fold=[""])
+    for fire in whole.fires:
+        at = local_words(fire.fire_at, line.spec)
+        if fire.count > 1:
+            until = local_words(fire.until_at, line.spec)
+            at = f"{counted(fire.count, 'fire')} from {at} to {until}"
+        lines.add_row(at, _outcome(fire), faint(_became(fire, whole)))
+    out.print(indented(lines))
+
+
+def _outcome(fire: FireLine) -> Text:
+    from rich.text import Text
+
+    from mainspring.cli.output import MARKS, STYLES
+    from mainspring.domain.states import Tone
+
+    tone = {"fired": Tone.GOOD, "buffered": Tone.PENDING}.get(fire.outcome, Tone.QUIET)
+    if fire.reason in ("refused", "misfire"):
+        tone = Tone.WARN
+    return Text(f"{MARKS[tone]} {fire.outcome}", style=STYLES[tone])
+
+
+def _became(fire: FireLine, whole: ScheduleWhole) -> str:
+    from mainspring.cli.schedule_shapes import REASONS
+    from mainspring.domain.names import listed
+    from mainspring.schedule.firing import Reason
+
+    late = (fire.decided_at - fire.fire_at).total_seconds()
+    if fire.run_id is not None:
+        from mainspring.cli.words import roughly
+
+        return f"run {fire.run_id}" + (f", {roughly(late)} late" if late >= 5 else "")
+    if fire.reason is not None:
+        return f"{fire.reason}: {REASONS[Reason(fire.reason)]}"
+    if whole.open_runs:
+        runs = listed(str(run_id) for run_id in whole.open_runs[:3]).replace("`", "")
+        more = f" and {len(whole.open_runs) - 3} more" if len(whole.open_runs) > 3 else ""
+        return f"waits for the end of run {runs}{more}"
+    if whole.line.paused_at is not None or whole.line.dag_paused:
+        return "waits: the schedule or its dag is paused"
+    return "starts any moment"
+
+
+def _print_versions(out: Console, whole: ScheduleWhole) -> None:
+    from mainspring.cli.output import faint, heading, indented, table
+    from mainspring.cli.words import clock, safe, shortened
+    from mainspring.schedule.explaining import explain
+
+    if len(whole.versions) < 2:
+        return
+    out.print()
+    out.print(heading("Versions"))
+    lines = table("version", "in force from", "until", "by", "when", right=["version"])
+    for version in whole.versions[:_VERSIONS_SHOWN]:
+        until = version.in_force_until
+        lines.add_row(
+            str(version.number),
+            clock(version.in_force_from),
+            clock(until) if until else "",
+            safe(version.changed_by),
+            shortened(explain(version.spec, whole.line.name), 120),
+        )
+    out.print(indented(lines))
+    if len(whole.versions) > _VERSIONS_SHOWN:
+        more = len(whole.versions) - _VERSIONS_SHOWN
+        out.print(faint(f"  … {more:,} more; `--json` lists them all"))
