@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -62,6 +62,8 @@ class Check(msgspec.Struct, frozen=True):
     fix: str = ""
     count: int | None = None
     """How many things are wrong, where that can be counted."""
+    details: Any = None
+    """What programs may want to know of it."""
 
 
 @click.command()
@@ -92,10 +94,22 @@ async def _check_all(config: Config, *, quiet: bool) -> list[Check]:
 
 async def _checks(config: Config) -> AsyncIterator[Check]:
     """In the order in which they make sense: what cannot be asked ends the list."""
+    from mainspring.cli.doctor_schedules import (
+        clock_check,
+        clock_offset,
+        schedules_check,
+        shards_check,
+    )
     from mainspring.client.link import reached
     from mainspring.config import database_url
     from mainspring.store import reading
     from mainspring.store.migrate import check_schema, pending
+    from mainspring.store.schedule_reading import (
+        count_schedules,
+        list_engines,
+        list_hindered,
+        list_shards,
+    )
 
     try:
         url = database_url(config)
@@ -109,9 +123,14 @@ async def _checks(config: Config) -> AsyncIterator[Check]:
             await check_schema(connection)
             yield schema_check(missing)
             yield engine_check(await reading.read_engine(connection))
+            yield shards_check(await list_engines(connection), await list_shards(connection))
+            yield clock_check(await clock_offset(connection))
             yield workers_check(await reading.list_workers(connection))
             yield lanes_check(await reading.list_lanes(connection))
             yield pauses_check(await reading.list_paused(connection))
+            yield schedules_check(
+                *await count_schedules(connection), await list_hindered(connection)
+            )
             yield files_check(await reading.list_file_problems(connection))
             yield problems_check(
                 await reading.count_recent_problems(connection, seconds=_PROBLEM_SECONDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import click
 
@@ -195,6 +195,7 @@ def written_words(spec: ScheduleSpec) -> list[str]:
         DatesSpec,
         IntervalSpec,
         OnceSpec,
+        PluginSpec,
         RecurrenceSpec,
     )
 
@@ -213,6 +214,10 @@ def written_words(spec: ScheduleSpec) -> list[str]:
                 words.append(", ".join(f"{at:%Y-%m-%dT%H:%M:%SZ}" for at in several[:3]) + more)
             case RecurrenceSpec(rule=rule):
                 words.append(" ".join(rule.split()))
+            case PluginSpec(name=plugin, address=address):
+                words.append(f"{plugin}:{address}")
+            case _:
+                assert_never(when)
     return words
 
 

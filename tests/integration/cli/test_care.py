@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from mainspring.domain.specs import DagSpec, TaskSpec
+from mainspring.schedule.calendars import CalendarSpec
+from mainspring.schedule.specs import IntervalSpec, ScheduleSpec
 from mainspring.store.connection import Connection, fetch
+from mainspring.store.dags import register_dag
+from mainspring.store.reading import read_clock
+from mainspring.store.schedule_changes import Intent, pause_schedule, put_calendar, put_schedule
+from mainspring.store.schedules import due_schedules
+from mainspring.store.settling import Settler
 from tests.conftest import Server
 from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of, start_dag
+from tests.support.team import Team
 
 
 async def _an_engine_lives(connection: Connection) -> None:
     await fetch(
         connection,
-        "update mainspring.shard"
-        " set holder = $1, holder_name = 'e', renewed_at = clock_timestamp()"
-        " where number = 0",
+        "with beat as (insert into mainspring.engine (id, name) values ($1, 'e'))"
+        " update mainspring.shard"
+        " set holder = $1, holder_name = 'e', renewed_at = clock_timestamp()",
         uuid4(),
     )
 
@@ -40,9 +51,85 @@ async def test_doctor_names_what_is_missing_and_the_fix(
     await start_dag(connection, dag_of())
     answer = await command("doctor")
     assert answer.code == 1
-    for words in ("none runs: timers", "none lives", "nobody serves 1 task in `default`"):
+    for words in (
+        "none runs: timers",
+        "nobody holds shards of schedules: nothing fires",
+        "none lives",
+        "nobody serves 1 task in `default`",
+    ):
         assert words in answer.out
-    assert "3 things broken" in answer.out
+    assert "4 things broken" in answer.out
+
+
+async def test_doctor_tells_which_engine_holds_which_shards_and_that_nobody_does(
+    database_url: str, command: Command, tmp_path: Path
+) -> None:
+    async def shards() -> dict[str, Any]:
+        checks = (await command("doctor", "--json")).json["checks"]
+        found: dict[str, Any] = next(check for check in checks if check["name"] == "shards")
+        return found
+
+    async with Team(database_url, tmp_path) as team:
+        engines = [team.start_engine() for _ in range(2)]
+
+        async def shared() -> bool:
+            held = [len(engine["shards"]) for engine in (await shards())["details"]["engines"]]
+            return held == [8, 8]
+
+        await team.until(shared)
+        check = await shards()
+        assert check["verdict"] == "ok"
+        assert {shard["lag_seconds"] for shard in check["details"]["shards"]} == {0.0}
+        # No goodbye: their shards stay theirs by name, and nobody beats for them.
+        for engine in engines:
+            engine.kill()
+
+        async def broken() -> bool:
+            return str((await shards())["verdict"]) == "broken"
+
+        await team.until(broken)
+        check = await shards()
+        assert "nobody holds shards of schedules: nothing fires" in check["found"]
+        assert "was not heard of for" in check["found"]
+        assert "mainspring engine" in check["fix"]
+
+
+async def test_doctor_tells_of_schedules_that_need_somebody(
+    connection: Connection, command: Command
+) -> None:
+    await register_dag(connection, dag_of(), "0" * 64)
+    await put_calendar(connection, "closed", CalendarSpec(weekdays=("sunday",)))
+    now = await read_clock(connection)
+    for name, options in {
+        "well": {},
+        "failing": {"pause_after_failures": 1},
+        "lost": {"exclude": ("closed",)},
+        "refused": {},
+    }.items():
+        spec = ScheduleSpec(when=(IntervalSpec(60),), **options)  # type: ignore[arg-type]
+        at = now - timedelta(seconds=90)
+        await put_schedule(connection, Intent(name, "sample", spec), by="tests", now=at)
+    await connection.execute("delete from mainspring.calendar")
+    await pause_schedule(
+        connection, "failing", by="mainspring", note="its runs failed once", now=now
+    )
+    await connection.execute(
+        "update mainspring.schedule set parameters = '{\"no\":1}' where name = 'refused'"
+    )
+    due = await due_schedules(connection, now, list(range(17)), now - timedelta(days=1), 100)
+    await Settler().settle(connection, due, now)
+    checks = (await command("doctor", "--json")).json["checks"]
+    [check] = [check for check in checks if check["name"] == "schedules"]
+    assert (check["verdict"], check["count"]) == ("warning", 3)
+    for words in (
+        "4 schedules, 2 paused",
+        "`failing`: paused itself, since its runs failed once",
+        "there is no calendar `closed`",
+        "`refused`: its fires are refused: dag `sample` does not take its parameters",
+    ):
+        assert words in check["found"]
+    assert [each["name"] for each in check["details"]] == ["failing", "lost", "refused"]
+    assert "mainspring schedule show failing" in check["fix"]
 
 
 async def test_doctor_reports_a_broken_promise(connection: Connection, command: Command) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from mainspring.cli import doctor
 from mainspring.cli.doctor import Verdict
+from mainspring.cli.doctor_schedules import clock_check, shards_check
 from mainspring.config import Config
 from mainspring.domain.lanes import SlotKind
 from mainspring.store.pauses import Pause
 from mainspring.store.reading import EngineLine, LaneLine, PausedLine, ServerLine
+from mainspring.store.schedule_reading import EngineAtWork, ShardStanding
 
 NOW = datetime(2026, 11, 15, 8, 0, tzinfo=UTC)
 
@@ -81,3 +84,71 @@ def test_pauses_are_told_and_are_no_fault() -> None:
     assert "by ann: maintenance)" in check.found
     assert check.found.endswith(", and 3 more")
     assert check.fix == "`mainspring dag resume dag_0` lets it go on"
+
+
+# --- schedules ------------------------------------------------------------------------------
+
+
+def engine_at_work(name: str, silent_seconds: float = 0.2, age_seconds: float = 60) -> EngineAtWork:
+    started = NOW - timedelta(seconds=age_seconds)
+    return EngineAtWork(uuid4(), name, started, NOW - timedelta(seconds=silent_seconds), NOW)
+
+
+def shards_of(*engines: EngineAtWork | None, lag_seconds: float = 0) -> list[ShardStanding]:
+    """One shard each; the first is behind."""
+    return [
+        ShardStanding(
+            number,
+            engine.id if engine is not None else None,
+            engine.name if engine is not None else None,
+            NOW,
+            3 if lag_seconds and number == 1 else 0,
+            NOW - timedelta(seconds=lag_seconds) if lag_seconds and number == 1 else None,
+            NOW,
+        )
+        for number, engine in enumerate(engines, 1)
+    ]
+
+
+def test_engines_are_told_with_their_shards() -> None:
+    one, two = engine_at_work("one"), engine_at_work("two")
+    check = shards_check([one, two], shards_of(one, one, one, two, one))
+    assert check.verdict is Verdict.OK
+    assert check.found == "`one` holds shards 1-3, 5, `two` holds shard 4; no schedule is late"
+    assert check.details["shards"][3] == {
+        "number": 4,
+        "holder": "two",
+        "due": 0,
+        "lag_seconds": 0.0,
+    }
+
+
+def test_shards_that_nobody_holds_are_broken_and_the_fix_holds_them() -> None:
+    dead = engine_at_work("dead", silent_seconds=60)
+    for engines, shards in (([], shards_of(None, None)), ([dead], shards_of(dead, dead))):
+        check = shards_check(engines, shards)
+        assert check.verdict is Verdict.BROKEN
+        assert "mainspring engine" in check.fix
+
+
+def test_schedules_that_are_late_are_a_warning_and_say_how_late() -> None:
+    one = engine_at_work("one")
+    check = shards_check([one], shards_of(one, one, lag_seconds=90))
+    assert (check.verdict, check.count) == (Verdict.WARNING, 1)
+    assert "3 schedules due, the oldest for 1 min" in check.found
+
+
+@pytest.mark.parametrize(("age", "verdict"), [(1, Verdict.OK), (60, Verdict.WARNING)])
+def test_free_shards_are_odd_unless_an_engine_has_just_come(age: float, verdict: Verdict) -> None:
+    one = engine_at_work("one", age_seconds=age)
+    assert shards_check([one], shards_of(one, None)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("offset", "verdict"),
+    [(0.0, Verdict.OK), (0.4, Verdict.OK), (0.6, Verdict.WARNING), (-3600, Verdict.WARNING)],
+)
+def test_clocks_that_differ_are_a_warning(offset: float, verdict: Verdict) -> None:
+    check = clock_check(offset)
+    assert check.verdict is verdict
+    assert check.details == {"offset_seconds": offset}
