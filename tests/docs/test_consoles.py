@@ -36,7 +36,14 @@ NOT_RUN = {
     r"mainspring worker\b(?! list)": "goes on; every `Team`",
     r"mainspring bench\b": "minutes; tests/integration/bench",
 }
-COMPARED = ("dag test", "dag diff", "plugins list", "schedule preview", "calendar put")
+COMPARED = (
+    "dag test",
+    "dag diff",
+    "plugins list",
+    "schedule diff",
+    "schedule preview",
+    "calendar put",
+)
 ORDERS = ROOT / "docs" / "guides" / "first-dag.md"
 CODE = ROOT / "docs" / "guides" / "code.md"
 LOGS = ROOT / "docs" / "guides" / "logs.md"

@@ -7,6 +7,7 @@
     words.py     times, lengths and texts as people read them
     shapes.py    what `--json` prints
     graphs.py    a dag as a tree or as levels
+    schedule_options.py   what is typed of a schedule      stored_schedules.py   one by its name
     given.py     parameters, instants, runs and tasks, from what was typed
     explain.py   why a run or task stands where it stands; pure
     standing.py  how one task stands, and what would move it on; pure

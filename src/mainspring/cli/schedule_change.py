@@ -258,9 +258,7 @@ async def _tell_next(client: Client, line: ScheduleLine) -> None:
 
     out = console()
     if line.paused_at is not None:
-        out.print(
-            faint(f"it is paused; let it go on: mainspring schedule resume {safe(line.name)}")
-        )
+        out.print(faint(f"paused; let it go on: mainspring schedule resume {safe(line.name)}"))
     elif line.next_fire_at is None:
         out.print(faint("no fire is left"))
     else:

@@ -226,7 +226,8 @@ def _print_coming(
 ) -> None:
     from mainspring.cli.output import faint, heading, indented, table
     from mainspring.cli.schedule_shapes import local_words
-    from mainspring.cli.words import ago, clock
+    from mainspring.cli.words import ago
+    from mainspring.domain.durations import format_duration
 
     line = whole.line
     out.print()
@@ -239,7 +240,8 @@ def _print_coming(
         notes = [fire.note] if fire.note else []
         start = timetable.start_at(fire.fire_at)
         if start != fire.fire_at:
-            notes.append(f"starts at {clock(start)}")
+            late = (start - fire.fire_at).total_seconds()
+            notes.append(f"starts {format_duration(round(late))} later")
         lines.add_row(
             local_words(fire.fire_at, line.spec),
             ago(fire.fire_at, whole.read_at),

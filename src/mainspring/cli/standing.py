@@ -45,6 +45,7 @@ class Reason(StrEnum):
     OTHERS_FIRST = "others_first"
     ANY_MOMENT = "any_moment"
     START_TIME = "start_time"
+    JITTER = "jitter"
     BACKOFF = "backoff"
     HANDED_BACK = "handed_back"
     NO_ENGINE = "no_engine"
@@ -117,7 +118,13 @@ def _start(situation: Situation, task: TaskLine) -> Standing:
     late = (now - task.due_at).total_seconds()
     if late < _LATE_SECONDS:
         text = f"starts {ago(task.due_at, now)}, at {clock(task.due_at)}"
-        return Standing(Reason.START_TIME, text, [Step("nothing to do: it starts by itself")])
+        unblocks = [Step("nothing to do: it starts by itself")]
+        run = situation.run
+        if run.trigger == "schedule" and run.fire_at is not None and run.fire_at < task.due_at:
+            by = f"schedule `{safe(run.schedule)}`" if run.schedule else "its schedule"
+            text += f": {by} fired at {clock(run.fire_at)}, and its jitter lets runs start later"
+            return Standing(Reason.JITTER, text, unblocks)
+        return Standing(Reason.START_TIME, text, unblocks)
     words, unblocks = _engine(situation.engine)
     return Standing(Reason.NO_ENGINE, f"was to start {ago(task.due_at, now)}; {words}", unblocks)
 

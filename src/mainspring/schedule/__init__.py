@@ -7,6 +7,7 @@ arguments, so that engine, command line and tests get the same answers.
     parsing.py      from what an author writes to a spec
     timetable.py    the instants of a spec: next, last, between, how many
     explaining.py   a spec in plain words        previewing.py   its next fires, with notes
+    differing.py    what a change of a spec adds, removes and moves
     crontab.py      the lines of a crontab as schedules
     simulating.py   the fires of many schedules in order, and how many start in each minute
 

@@ -203,7 +203,9 @@ async def schedule_names(
     limit: int = 1000,
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[str]:
-    rows = await fetch(connection, statement("read_schedule_names"), tenant_id, beginning, limit)
+    rows = await fetch(
+        connection, statement("complete_schedule_names"), tenant_id, beginning, limit
+    )
     return [row["name"] for row in rows]
 
 

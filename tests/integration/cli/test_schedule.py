@@ -178,6 +178,19 @@ async def test_show_tells_of_every_fire_and_version(
     assert "misfire: nobody was there in time" in shown or "buffered" in shown
 
 
+async def test_why_tells_of_a_start_that_jitter_puts_off(
+    connection: Connection, command: Command
+) -> None:
+    spec = ScheduleSpec(when=(IntervalSpec(60),), jitter_seconds=86_400)
+    now = await read_clock(connection)
+    before = now - timedelta(seconds=61)
+    await put_schedule(connection, Intent("late", "orders", spec), by="tests", now=before)
+    await tick(connection, now)
+    answer = await command("run", "why", "last", "--json")
+    assert [cause["reason"] for cause in answer.json["causes"]] == ["jitter"]
+    assert "schedule `late` fired at" in (await command("run", "why", "last")).out
+
+
 # --- changing -------------------------------------------------------------------------------
 
 
@@ -276,7 +289,7 @@ async def test_pause_resume_and_remove_take_several_or_none(
     answer = await command("schedule", "pause", "a", "b", "--note", "holidays")
     assert answer.out.splitlines()[:2] == [
         "schedule a is paused",
-        "it is paused; let it go on: mainspring schedule resume a",
+        "paused; let it go on: mainspring schedule resume a",
     ]
     listed = (await command("schedule", "list", "--json")).json
     assert {line["state"] for line in listed} == {"paused"}

@@ -181,6 +181,19 @@ def test_a_run_is_explained_by_what_holds_it_back() -> None:
     assert [cause.task for cause in explanation.causes] == ["t0"]
 
 
+def test_a_start_that_a_schedule_puts_off_is_told_with_its_fire() -> None:
+    tasks = [a_task(0, TaskState.WAITING, due_at=at(120)), waiting(1), waiting(2)]
+    situation = a_situation(tasks, trigger="schedule", schedule="nightly", fire_at=at(-60))
+    assert headline(situation, 0) == (
+        f"t0 starts in 2 min, at {clock(at(120))}: schedule `nightly` fired at {clock(at(-60))},"
+        " and its jitter lets runs start later"
+    )
+    [cause] = explain(situation, None, {}, {}).causes
+    assert cause.reason == "jitter"
+    # A run that is late for another reason is not told so.
+    assert "jitter" not in headline(a_situation(tasks), 0)
+
+
 def test_a_start_time_is_told() -> None:
     situation = a_situation([a_task(0, TaskState.WAITING, due_at=at(300)), waiting(1), waiting(2)])
     assert headline(situation, 0).startswith("t0 starts in 5 min, at 2026-11-15")

@@ -280,7 +280,7 @@ where h.tenant_id = $1 and h.gone_at is null and ($2::text[] is null or h.name =
 order by h.name
 limit $5;
 
--- name: read_schedule_names
+-- name: complete_schedule_names
 -- For whoever completes or mistypes one.  $1 tenant  $2 how they begin  $3 limit
 select name from mainspring.schedule
 where tenant_id = $1 and gone_at is null and starts_with(name, $2) order by name limit $3;
