@@ -42,6 +42,7 @@ COMPARED = (
     "plugins list",
     "schedule diff",
     "schedule preview",
+    "backfill create",
     "calendar put",
 )
 ORDERS = ROOT / "docs" / "guides" / "first-dag.md"
