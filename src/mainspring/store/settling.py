@@ -53,6 +53,9 @@ log = structlog.get_logger(__name__)
 FIRES_PER_MOVE = 100
 """So that one schedule with much to catch up does not keep others waiting."""
 
+_TASKS_PER_STATEMENT = 10_000
+"""So that no statement takes long, however much is to be caught up with."""
+
 _SPECS_KEPT = 50_000
 
 _decode_spec = msgspec.json.Decoder(ScheduleSpec).decode
@@ -96,10 +99,14 @@ class Settler:
         counts = [count for plan in plans for count in plan.counts]
         ids = iter(await self._ids.take_many(connection, counts))
         moves += [plan.carried_out(ids) for plan in plans]
-        if not moves:
-            return Moved(set(), set())
-        faults.point("moves of schedules are decided and not made")
-        return await move_schedules(connection, moves, now, tenant_id=tenant_id)
+        moved = Moved(set(), set())
+        if moves:
+            faults.point("moves of schedules are decided and not made")
+        for part in _parts(moves, {each.schedule_id: each.tasks for each in standing}):
+            done = await move_schedules(connection, part, now, tenant_id=tenant_id)
+            moved.schedules.update(done.schedules)
+            moved.lanes.update(done.lanes)
+        return moved
 
     async def timetable(
         self, connection: Connection, schedule: StandingSchedule, *, tenant_id: int = DEFAULT_TENANT
@@ -372,6 +379,25 @@ def _depends_on_name(spec: bytes) -> bool:
     decoded = _decode_spec(spec)
     lines = (when.expression for when in decoded.when if isinstance(when, CronSpec))
     return decoded.jitter_seconds > 0 or any(spreads(line) for line in lines)
+
+
+def _fires_max(schedule: StandingSchedule) -> int:
+    return max(1, min(FIRES_PER_MOVE, _TASKS_PER_STATEMENT // schedule.tasks))
+
+
+def _parts(moves: Sequence[Move], tasks: Mapping[int, int]) -> Iterator[list[Move]]:
+    """Moves that go into a statement together; `tasks` are those of a run, by schedule."""
+    part: list[Move] = []
+    size = 0
+    for move in moves:
+        added = len(move.runs) * tasks[move.schedule_id]
+        if part and size + added > _TASKS_PER_STATEMENT:
+            yield part
+            part, size = [], 0
+        part.append(move)
+        size += added
+    if part:
+        yield part
 
 
 def _given_up(schedule: StandingSchedule, error: MainspringError) -> Move | None:

@@ -9,6 +9,7 @@ import random
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from mainspring.schedule.specs import (
     ScheduleSpec,
 )
 from mainspring.schedule.timetable import Timetable
+from mainspring.store import settling
 from mainspring.store.connection import Connection, connect, fetch
 from mainspring.store.dags import register_dag
 from mainspring.store.runs import stop_runs
@@ -37,8 +39,11 @@ from mainspring.store.schedule_changes import (
 )
 from mainspring.store.schedule_reading import list_hindered, list_schedules
 from mainspring.store.schedules import (
+    Move,
+    Moved,
     due_schedules,
     followed_schedules,
+    move_schedules,
     standing_schedules,
 )
 from mainspring.store.settling import FIRES_PER_MOVE, Settler
@@ -144,6 +149,28 @@ async def test_of_two_who_decide_upon_the_same_reading_one_finds_nothing_to_do(
     assert not (await stage.settler.settle(stage.connection, due, at(61))).schedules
     await other.close()
     assert await stage.fired() == [60]
+
+
+async def test_what_is_caught_up_with_goes_into_statements_that_stay_small(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settling, "_TASKS_PER_STATEMENT", 100)
+    made: list[int] = []
+
+    async def counted(
+        connection: Connection, moves: Sequence[Move], *args: Any, **more: Any
+    ) -> Moved:
+        made.append(sum(len(move.runs) for move in moves))
+        return await move_schedules(connection, moves, *args, **more)
+
+    monkeypatch.setattr(settling, "move_schedules", counted)
+    await register_dag(stage.connection, dag_of(tasks=40), "snapshot")
+    for name in ("one", "two", "three"):
+        intent = Intent(name, "sample", every(60, misfire=Misfire.ALL))
+        await put_schedule(stage.connection, intent, by="tests", now=NOON)
+    assert await stage.tick(at(600)) == 5
+    assert made == [2] * 15
+    assert sorted(await stage.fired()) == sorted([*range(60, 601, 60)] * 3)
 
 
 @pytest.mark.parametrize(
