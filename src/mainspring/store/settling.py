@@ -9,7 +9,7 @@ anew by whoever looks next.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -199,7 +199,8 @@ class Settler:
             standing = plan.start_buffered(spec, standing)
         due = schedule.next_fire_at is not None and schedule.next_fire_at <= schedule.now
         if due:
-            plan.fire(decide_fires(spec, timetable, standing, schedule.now, limit=FIRES_PER_MOVE))
+            limit = _fires_max(schedule)
+            plan.fire(decide_fires(spec, timetable, standing, schedule.now, limit=limit))
         if paused:
             move.next_fire_at = None
         return plan if due or ended or plan.counts or move.changes else None
