@@ -15,7 +15,13 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from mainspring.domain.errors import ConflictError, InputError, InvalidSchedule, NotFoundError
+from mainspring.domain.errors import (
+    ConflictError,
+    InputError,
+    InvalidSchedule,
+    NotFoundError,
+    PluginError,
+)
 from mainspring.domain.names import name_problem, shown
 from mainspring.domain.notes import checked_note
 from mainspring.domain.parameters import ParameterCheck
@@ -348,7 +354,7 @@ class _Change:
     async def leave_pause(self) -> None:
         """For another spec, or none. What cannot be computed any more is not accounted for: that
         must not keep anybody from mending it."""
-        with contextlib.suppress(InvalidSchedule):
+        with contextlib.suppress(InvalidSchedule, PluginError):
             await self.account_for_pause()
 
     async def account_for_pause(self) -> datetime | None:

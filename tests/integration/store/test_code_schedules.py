@@ -11,9 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from mainspring.domain.errors import ConflictError
+import mainspring.plugins  # noqa: F401
+from mainspring.domain.errors import ConflictError, PluginError
 from mainspring.domain.parameters import parameter_spec
 from mainspring.domain.specs import DagSpec, ScheduleInCode
+from mainspring.schedule import plugged
 from mainspring.schedule.calendars import CalendarSpec
 from mainspring.schedule.parsing import schedule_from
 from mainspring.store.code_schedules import InFile, Stored, store_code_schedules, written_in
@@ -222,6 +224,27 @@ async def test_an_unknown_calendar_holds_back_only_the_schedule_that_names_it(
     stored = await folder.read(changed, at(1))
     assert (stored.put, stored.removed, len(stored.unfit)) == ([], [], 1)
     assert await folder.names() == ["a", "b"]
+
+
+async def test_a_plug_in_that_is_gone_keeps_nobody_from_mending_or_removing_its_schedules(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    easter = "easter:-2 09:00"
+    dags = {"a": [in_code("a", easter)], "b": [in_code("b", easter)]}
+    await folder.read(dags)
+
+    def gone(name: str) -> None:
+        raise PluginError(f"there is no schedule `{name}`")
+
+    monkeypatch.setattr(plugged, "_load", gone)
+    # The engine pauses what it cannot compute.
+    for name in "ab":
+        await pause_schedule(folder.connection, name, by="mainspring", now=at(1))
+    stored = await folder.read({"a": [in_code("a")], "b": []}, at(60))
+    assert (stored.put, stored.removed, stored.unfit) == (["a"], ["b"], [])
+    # And what it cannot make is told.
+    [unfit] = (await folder.read({"a": [in_code("a")], "b": dags["b"]}, at(61))).unfit
+    assert unfit.message == "schedule `b`: there is no schedule `easter`"
 
 
 async def test_two_dags_that_give_one_name_to_two_schedules_put_neither(folder: Folder) -> None:
