@@ -128,8 +128,8 @@ select distinct 'lane', lane from queued;
 select nextval('mainspring.backfill_id_seq')::int as id;
 
 -- name: create_backfill
--- $1 id  $2 tenant  $3 dag  $4 schedule  $5 since  $6 until  $7 plan  $8 parameters  $9 reprocess
--- $10 concurrency  $11 priority  $12 note  $13 by whom  $14 total  $15 now
+-- $1 id  $2 tenant  $3 dag  $4 schedule  $5 first of the range  $6 end of the range  $7 plan
+-- $8 parameters  $9 reprocess  $10 concurrency  $11 priority  $12 note  $13 by whom  $14 total  $15 now
 insert into mainspring.backfill (id, tenant_id, dag_id, schedule_id, since_at, until_at, plan,
   parameters, reprocess, concurrency, priority, note, created_by, total, created_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::mainspring.reprocess, $10, $11, $12, $13, $14,
