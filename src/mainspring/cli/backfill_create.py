@@ -9,26 +9,31 @@ import click
 
 from mainspring.cli.errors import DONE, INTERRUPTED
 from mainspring.cli.options import home_option, json_option, parameter_options
+from mainspring.cli.schedule_options import time_options
 
 if TYPE_CHECKING:
     from mainspring.client import BackfillOrder, Client
-    from mainspring.schedule.parsing import Written
     from mainspring.schedule.specs import ScheduleSpec
     from mainspring.store.backfill_orders import BackfillPreview
     from mainspring.store.backfills import BackfillLine
-
-_TIMES = ("lines", "lengths", "instants", "rules")
+    from mainspring.store.dags import DagRow
 
 
 @click.command("create")
 @click.option("--schedule", metavar="NAME", help="Of this schedule, as it was in force then.")
 @click.option("--dag", metavar="NAME", help="Of this dag, at the times given here.")
-@click.option("--cron", "lines", multiple=True, metavar="LINE", help="A cron line; repeatable.")
-@click.option("--every", "lengths", multiple=True, metavar="TIME", help="An interval: 90m, 1h30m.")
-@click.option("--phase", default="0s", metavar="TIME", help="Shifts `--every` by so much.")
-@click.option("--at", "instants", multiple=True, metavar="INSTANT", help="One instant; repeatable.")
-@click.option("--rrule", "rules", multiple=True, metavar="RULE", help="An RFC 5545 rule.")
+@time_options
 @click.option("--timezone", metavar="ZONE", help="An IANA zone. [default: UTC]")
+@click.option(
+    "--dst-gap",
+    type=click.Choice(["run_after_gap", "skip"]),
+    help="When the clock leaves a time out. [default: run_after_gap]",
+)
+@click.option(
+    "--dst-fold",
+    type=click.Choice(["first", "last", "both"]),
+    help="When the clock shows a time twice. [default: first]",
+)
 @click.option("--exclude", multiple=True, metavar="CALENDAR", help="Leave its days out.")
 @click.option("--from", "since", required=True, metavar="INSTANT", help="The range: from here on,")
 @click.option("--to", "until", metavar="INSTANT", help="up to here, not included. [default: now]")
@@ -114,62 +119,48 @@ async def _create(
 
 
 async def _order(client: Client, given: dict[str, Any]) -> BackfillOrder:
-    from mainspring.cli.given import given_dag, given_moment, given_parameters
+    from mainspring.cli.given import given_moment, given_parameters
     from mainspring.client import BackfillOrder
     from mainspring.schedule.backfilling import Reprocess
     from mainspring.store.reading import read_clock
 
     until = given["until"]
-    order = BackfillOrder(
+    dag = await _dag(client, given)
+    return BackfillOrder(
         since=given_moment(given["since"], "--from"),
         until=await client.ask(read_clock) if until is None else given_moment(until, "--to"),
         schedule=given["schedule"],
         dag=given["dag"],
         spec=_spec(given),
+        parameters=given_parameters(dag.spec, given["pairs"], given["params"]) if dag else {},
         reprocess=Reprocess(given["reprocess"]),
         concurrency=given["concurrency"],
         newest_first=given["newest_first"],
         priority=given["priority"],
         note=given["note"],
     )
-    if not (given["pairs"] or given["params"]):
-        return order
-    dag = await given_dag(client, await _dag_name(client, given))
-    parameters = given_parameters(dag.spec, given["pairs"], given["params"])
-    return _with_parameters(order, parameters)
 
 
-def _with_parameters(order: BackfillOrder, parameters: dict[str, Any]) -> BackfillOrder:
-    import msgspec
+async def _dag(client: Client, given: dict[str, Any]) -> DagRow | None:
+    """What would run, or an error that knows the nearest name; None if nothing is named."""
+    from mainspring.cli.given import given_dag
+    from mainspring.cli.stored_schedules import given_schedule
 
-    return msgspec.structs.replace(order, parameters=parameters)
-
-
-async def _dag_name(client: Client, given: dict[str, Any]) -> str:
-    from mainspring.store.schedule_changes import no_schedule
-    from mainspring.store.schedule_reading import list_schedules
-
-    if given["schedule"] is None:
-        return str(given["dag"])
-    found = await client.ask(list_schedules, names=[given["schedule"]])
-    if not found:
-        raise no_schedule(given["schedule"])
-    return found[0].dag
+    if given["schedule"] is not None:
+        return await client.dag((await given_schedule(client, given["schedule"])).dag)
+    return await given_dag(client, given["dag"]) if given["dag"] is not None else None
 
 
 def _spec(given: dict[str, Any]) -> ScheduleSpec | None:
-    from mainspring.cli.given import given_moment
-    from mainspring.schedule.parsing import interval_from, schedule_from
-    from mainspring.schedule.specs import CronSpec, RecurrenceSpec
+    from mainspring.cli.schedule_options import given_options, given_times
+    from mainspring.domain.errors import InputError
+    from mainspring.schedule.parsing import schedule_from
 
-    if not any(given[name] for name in _TIMES):
-        return None
-    written: list[Written] = [CronSpec(line) for line in given["lines"]]
-    written += [interval_from(length, given["phase"]) for length in given["lengths"]]
-    written += [given_moment(text, "--at") for text in given["instants"]]
-    written += [RecurrenceSpec(rule) for rule in given["rules"]]
-    options = {} if given["timezone"] is None else {"timezone": given["timezone"]}
-    return schedule_from(written, **options, exclude=list(given["exclude"]))
+    written, options = given_times(given), given_options(given)
+    if options and not written:
+        typed = ", ".join(f"`--{name.replace('_', '-')}`" for name in options)
+        raise InputError(f"{typed}: is for times that are given here, and none is")
+    return schedule_from(written, **options) if written else None
 
 
 def _print_made(line: BackfillLine) -> None:

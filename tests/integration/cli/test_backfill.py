@@ -135,6 +135,8 @@ async def test_it_is_paused_resumed_and_cancelled(connection: Connection, comman
 async def test_bad_input_is_refused_with_what_to_do(command: Command) -> None:
     for options, words in (
         (["--schedule", "nightli", *WEEK], "there is no schedule `nightli`"),
+        (["--schedule", "nightli", *WEEK], "did you mean `nightly`?"),
+        (["--schedule", "nightly", "--timezone", "UTC", *WEEK], "times that are given here"),
         (["--dag", "sale", "--every", "1d", *WEEK], "sale"),
         (["--dag", "sales", *WEEK], "a backfill is of a schedule, or of a dag"),
         (["--schedule", "nightly", "--cron", "@daily", *WEEK], "its own times"),
