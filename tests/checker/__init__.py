@@ -13,6 +13,7 @@ would have to be made twice to go unseen.
     tables.py       what the database says at the end
     definitions.py  what the dags ask for: graphs and policies
     states.py       the published tables of moves
+    instants.py     when schedules should fire, by trying every second
     story.py        the journal, retold: who held which task from when until when
     blame.py        which faults account for what
     case.py         all of it together

@@ -16,6 +16,7 @@ from tests.checker.case import Case, nothing_may_wait, read_case
 from tests.checker.finding import Finding
 from tests.checker.journal import Connection, EvidenceError
 from tests.checker.promises import PROMISES
+from tests.checker.promises.schedules import latest
 from tests.checker.rows import RunRow
 
 EXAMPLES_MAX = 5
@@ -25,6 +26,8 @@ EXAMPLES_MAX = 5
 class Report(msgspec.Struct, frozen=True):
     findings: list[Finding]
     expected: list[str]
+    latest: dict[str, float] = {}
+    """How late schedules fired at most, in seconds, by what was broken at that time."""
 
     @property
     def ok(self) -> bool:
@@ -58,6 +61,9 @@ class Report(msgspec.Struct, frozen=True):
                 lines += [f"  - {violation}" for violation in finding.violations[:EXAMPLES_MAX]]
                 if (more := len(finding.violations) - EXAMPLES_MAX) > 0:
                     lines.append(f"  … and {more} more")
+        if self.latest:
+            told = ", ".join(f"{around} {seconds:g} s" for around, seconds in self.latest.items())
+            lines += ["", f"latest fires: {told}"]
         return "\n".join(lines)
 
     def json(self) -> bytes:
@@ -83,7 +89,7 @@ def judge(case: Case, expect: Collection[str] | None = None) -> Report:
         raise EvidenceError(
             f"there is no promise {', '.join(unknown)}\nhint: there are {', '.join(PROMISES)}"
         )
-    return Report([ask(case) for ask in PROMISES.values()], expected)
+    return Report([ask(case) for ask in PROMISES.values()], expected, latest(case))
 
 
 async def check(

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 from uuid import uuid4
 
+import msgspec
 import pytest
 
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Cancelled, Error, HandedBack, Lost, Outcome, Succeeded
 from mainspring.domain.specs import DagSpec, RetrySpec, TaskSpec
+from mainspring.schedule.specs import IntervalSpec, ScheduleSpec
 from mainspring.store.attempts import (
     Claimed,
     Completed,
@@ -42,6 +44,16 @@ from mainspring.store.runs import (
     reopen_run,
     stop_runs,
 )
+from mainspring.store.schedule_changes import (
+    Intent,
+    pause_schedule,
+    put_schedule,
+    remove_schedule,
+    resume_schedule,
+)
+from mainspring.store.schedules import due_schedules
+from mainspring.store.settling import Settler
+from mainspring.store.shards import SHARDS
 from tests.checker.case import Case, read_case
 from tests.checker.evidence import (
     CLIENT,
@@ -206,9 +218,11 @@ class Scene:
         run: int | None = None,
         made: int | None = None,
         queue: str = "",
+        schedule: str = "",
     ) -> None:
         self._asked += 1
-        self._client.write(Asked(self._asked, now(), what, dag, key, run, queue=queue))
+        asked = Asked(self._asked, now(), what, dag, key, run, queue=queue, schedule=schedule)
+        self._client.write(asked)
         self._client.write(Answered(self._asked, now(), answer, made))
 
     async def trigger(
@@ -270,6 +284,33 @@ class Scene:
         await mark_task(self.connection, run_id, node, term, state, Deed("a player"))
         self.ask("mark", "ok", run=run_id)
 
+    async def put(self, seconds: int) -> None:
+        """A schedule of that interval."""
+        spec = ScheduleSpec(when=(IntervalSpec(seconds),), grace_seconds=3600)
+        self._asked += 1
+        number = self._asked
+        encoded = msgspec.json.encode(spec, order="deterministic").decode()
+        asked = Asked(number, now(), "put_schedule", schedule="tick", spec=encoded)
+        self._client.write(asked)
+        await put_schedule(self.connection, Intent("tick", ONE.name, spec), by="a player")
+        self._client.write(Answered(number, now(), "ok"))
+
+    async def fire(self, worker: Player) -> None:
+        """Wait until it is due, fire, and do what it asks for."""
+        settler = Settler()
+        beginning = datetime(1970, 1, 1, tzinfo=UTC)
+        shards = list(range(1, SHARDS + 1))
+        while not (due := await due_schedules(self.connection, None, shards, beginning, 10)):
+            await self.connection.fetch("select pg_sleep(0.05)")
+        await settler.settle(self.connection, due, None)
+        for item in await worker.claim():
+            self.releases[item.run_id] = self._release
+            await worker.work(item)
+
+    @property
+    def release(self) -> int:
+        return self._release
+
     async def archive(self) -> None:
         async with self.connection.transaction():
             tomorrow = datetime.now(UTC) + timedelta(days=1)
@@ -295,6 +336,7 @@ async def play(scene: Scene) -> None:
     await _pause(scene, worker)
     await _deploy(scene, worker)
     await _rerun(scene, worker)
+    await _schedule(scene, worker)
 
 
 async def _retry_and_grant(scene: Scene, worker: Player) -> None:
@@ -407,6 +449,26 @@ async def _rerun(scene: Scene, worker: Player) -> None:
     while claimed := await worker.claim():
         for item in claimed:
             await worker.work(item, spec=DIAMOND if item.many else ONE)
+
+
+async def _schedule(scene: Scene, worker: Player) -> None:
+    """Fires, is paused and resumed, is changed, fires again, and is removed."""
+    connection = scene.connection
+    await scene.put(1)
+    await scene.fire(worker)
+    await pause_schedule(connection, "tick", by="a player")
+    scene.ask("pause_schedule", "ok", schedule="tick")
+    await connection.fetch("select pg_sleep(1.1)")
+    scene.ask("resume_schedule", "ok", schedule="tick")
+    await resume_schedule(connection, "tick")
+    await scene.put(2)
+    await scene.fire(worker)
+    scene.ask("remove_schedule", "ok", schedule="tick")
+    await remove_schedule(connection, "tick")
+    # What was due until the removal has fired with it.
+    for item in await worker.claim():
+        scene.releases[item.run_id] = scene.release
+        await worker.work(item)
 
 
 async def _mark(scene: Scene, worker: Player) -> None:

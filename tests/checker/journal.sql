@@ -88,7 +88,8 @@ begin
     ('attempt', '''task_id'', ''term'''), ('problem', '''task_id'''),
     ('remark', '''task_id'', ''term'''),
     ('idempotency', '''tenant_id'', ''key'''), ('shard', '''number'''),
-    ('run_history', '''id'''), ('task_history', '''id'''), ('dag', '''id'''), ('queue', '''id''')
+    ('run_history', '''id'''), ('task_history', '''id'''), ('dag', '''id'''), ('queue', '''id'''),
+    ('schedule', '''id'''), ('schedule_state', '''schedule_id'''), ('fire', '''id''')
   loop
     execute format(
       'create trigger checker_insert after insert on mainspring.%I referencing new table as new_rows'

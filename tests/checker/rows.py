@@ -37,6 +37,8 @@ class RunRow(Row, frozen=True, gc=False):
     """Null for a run of one task: its task tells."""
     stop: str | None = None
     finished_at: datetime | None = None
+    schedule_id: int | None = None
+    fire_at: datetime | None = None
 
     @property
     def key(self) -> int:
@@ -216,6 +218,8 @@ class PastRunRow(Row, frozen=True, gc=False):
     state: str
     tasks: int
     stop: str | None = None
+    schedule_id: int | None = None
+    fire_at: datetime | None = None
 
     @property
     def key(self) -> int:
@@ -265,6 +269,61 @@ class QueueRow(Row, frozen=True, gc=False):
         return self.id
 
 
+class ScheduleRow(Row, frozen=True, gc=False):
+    id: int
+    name: str
+    dag_id: int
+    version: int
+    paused_at: datetime | None = None
+    gone_at: datetime | None = None
+
+    @property
+    def key(self) -> int:
+        return self.id
+
+
+class StateRow(Row, frozen=True, gc=False):
+    """How a schedule stands."""
+
+    schedule_id: int
+    turn: int
+    cursor_at: datetime
+    next_fire_at: datetime | None = None
+
+    @property
+    def key(self) -> int:
+        return self.schedule_id
+
+
+class FireRow(Row, frozen=True, gc=False):
+    """An entry of the ledger."""
+
+    id: int
+    schedule_id: int
+    version: int
+    fire_at: datetime
+    until_at: datetime
+    decided_at: datetime
+    count: int
+    outcome: str
+    reason: str | None = None
+    run_id: int | None = None
+
+    @property
+    def key(self) -> int:
+        return self.id
+
+
+class VersionRow(msgspec.Struct, frozen=True):
+    """What a schedule was, and when."""
+
+    schedule_id: int
+    number: int
+    spec: str
+    in_force_from: datetime
+    in_force_until: datetime | None
+
+
 ROWS: dict[str, type[Row]] = {
     "run": RunRow,
     "task": TaskRow,
@@ -282,5 +341,8 @@ ROWS: dict[str, type[Row]] = {
     "task_history": PastTaskRow,
     "dag": DagRow,
     "queue": QueueRow,
+    "schedule": ScheduleRow,
+    "schedule_state": StateRow,
+    "fire": FireRow,
 }
 """By the name of the table, all that the journal watches."""

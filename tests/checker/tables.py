@@ -16,6 +16,7 @@ from tests.checker.journal import Connection
 from tests.checker.rows import (
     AttemptRow,
     ClaimRow,
+    FireRow,
     KeyRow,
     LeaseRow,
     PastRunRow,
@@ -23,8 +24,11 @@ from tests.checker.rows import (
     ReadyRow,
     Row,
     RunRow,
+    ScheduleRow,
+    StateRow,
     TaskRow,
     TimerRow,
+    VersionRow,
     WorkerRow,
 )
 
@@ -65,6 +69,18 @@ class Tables(msgspec.Struct, frozen=True):
     snapshots: dict[int, str]
     """Their digests."""
     epoch: int
+    schedules: dict[int, ScheduleRow]
+    versions: list[VersionRow]
+    """Of schedules, in their order."""
+    states: dict[int, StateRow]
+    fires: dict[int, FireRow]
+
+    def fires_of(self, schedule_id: int, version: int) -> list[FireRow]:
+        return [
+            fire
+            for fire in self.fires.values()
+            if (fire.schedule_id, fire.version) == (schedule_id, version)
+        ]
 
     @property
     def all_tasks(self) -> Iterator[TaskRow | PastTaskRow]:
@@ -115,6 +131,16 @@ async def read_tables(connection: Connection) -> Tables:
             for row in await connection.fetch("select id, digest from mainspring.snapshot")
         },
         epoch=await connection.fetchval("select number from mainspring.epoch"),
+        schedules={row.id: row for row in await read.all("schedule", ScheduleRow)},
+        versions=[
+            VersionRow(*row.values())
+            for row in await connection.fetch(
+                "select schedule_id, number, convert_from(spec, 'utf8') as spec, in_force_from,"
+                " in_force_until from mainspring.schedule_version order by 1, 2"
+            )
+        ],
+        states={row.schedule_id: row for row in await read.all("schedule_state", StateRow)},
+        fires={row.id: row for row in await read.all("fire", FireRow)},
     )
 
 

@@ -1,4 +1,4 @@
-"""S1: code that is not the run's own is caught, however little of it there is."""
+"""K1: code that is not the run's own is caught, however little of it there is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.checker.releases import tree_digest
 
 
 def test_the_piece_runs_old_code_after_new_code_has_come(case: Case) -> None:
-    finding = PROMISES["S1"](case)
+    finding = PROMISES["K1"](case)
     assert finding.exercised == 1
     assert not finding.violations
 
@@ -25,19 +25,19 @@ def test_the_piece_runs_old_code_after_new_code_has_come(case: Case) -> None:
 def test_code_of_another_release_is_caught(case: Case, ran: list[int], told: str) -> None:
     place, began = _began(case, release=1)
     case.effects[place] = msgspec.structs.replace(began, releases=ran)
-    assert_found(case, "S1", f"of run {began.run}", f"ran release {told}, and its run is of 1")
+    assert_found(case, "K1", f"of run {began.run}", f"ran release {told}, and its run is of 1")
 
 
 def test_code_that_nobody_put_there_is_caught(case: Case) -> None:
     case.releases.pop(0)
     _, began = _began(case, release=1)
-    assert_found(case, "S1", f"of run {began.run}", "nobody has put the code of snapshot")
+    assert_found(case, "K1", f"of run {began.run}", "nobody has put the code of snapshot")
 
 
 def test_code_that_came_after_its_run_is_caught(case: Case) -> None:
     _, began = _began(case, release=2)
     case.releases[1] = msgspec.structs.replace(case.releases[1], at=began.at + 60)
-    assert_found(case, "S1", f"of run {began.run}", "is of release 2, which came after its run")
+    assert_found(case, "K1", f"of run {began.run}", "is of release 2, which came after its run")
 
 
 def test_the_digest_of_a_tree_is_what_the_product_says(tmp_path: Path) -> None:

@@ -153,6 +153,8 @@ def table(sums: Sums) -> str:
     lines += _columns("ends of attempts", _added(storm.attempts for storm in storms))
     lines += _columns("commits without an answer", _added(storm.spoiled for storm in storms))
     lines += _columns("promises exercised", _added(storm.promises for storm in storms))
+    lines += ["", "latest fires, in seconds, by what was broken"]
+    lines += [f"  {around:<24} {late:>10g}" for around, late in _latest(storms).items()]
     if sums.races:
         failed = sum(bool(races.failures) for races in sums.races)
         lines.append(f"{len(sums.races)} rounds of races, {failed} failed")
@@ -168,6 +170,15 @@ def _added(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
     for part in parts:
         added.update(part)
     return added
+
+
+def _latest(storms: Iterable[Summary]) -> dict[str, float]:
+    """For kills and freezes alone there is a promise; what else was broken tells of itself."""
+    latest: dict[str, float] = {}
+    for each in storms:
+        for around, late in each.latest.items():
+            latest[around] = max(latest.get(around, 0.0), late)
+    return dict(sorted(latest.items()))
 
 
 def _numbers(counts: Mapping[str, Any]) -> dict[str, int]:

@@ -68,6 +68,8 @@ class Summary(msgspec.Struct, kw_only=True):
     """How often each was put to the test."""
     broken: list[str] = []
     """What was not as promised, in words."""
+    latest: dict[str, float] = {}
+    """How late schedules fired at most, in seconds, by what was broken at that time."""
     phases: dict[str, float] = {}
     """How long each took, in seconds."""
     report: str = ""
@@ -260,6 +262,7 @@ async def _judge(cluster: Cluster, summary: Summary, expect: Collection[str]) ->
     report = await check(cluster.folder, cluster.url, expect)
     (cluster.folder / "report.txt").write_text(report.text(), "utf-8")
     summary.report = report.text()
+    summary.latest = report.latest
     summary.promises = {finding.promise: finding.exercised for finding in report.findings}
     for finding in report.failures:
         told = finding.violations or ["was not put to the test"]

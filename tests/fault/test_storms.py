@@ -19,7 +19,24 @@ from tests.fault.storm import Summary, storm
 pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 
 SECONDS = 8.0
-ALWAYS = ("L1", "L2", "L3", "T1", "T2", "D1", "D3", "N1", "C1", "H1", "T4", "S1", "O1")
+ALWAYS = (
+    "L1",
+    "L2",
+    "L3",
+    "T1",
+    "T2",
+    "D1",
+    "D3",
+    "N1",
+    "C1",
+    "H1",
+    "T4",
+    "K1",
+    "S1",
+    "S2",
+    "S3",
+    "O1",
+)
 """Promises that every storm of this length puts to the test, whatever its seed."""
 
 

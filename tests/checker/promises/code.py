@@ -1,4 +1,4 @@
-"""S1: every attempt executes exactly the code that its run was started with."""
+"""K1: every attempt executes exactly the code that its run was started with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def what_runs_is_what_was_started(case: Case) -> Finding:
 
     It counts as exercised when the folder had been changed before the execution began.
     """
-    finding = Finding("S1", "an attempt executes the code that its run was started with")
+    finding = Finding("K1", "an attempt executes the code that its run was started with")
     releases = {release.digest: release for release in case.releases}
     changes = sorted(release.at for release in case.releases)
     current = 0

@@ -34,6 +34,7 @@ def nothing_had_to_be_mended(case: Case) -> Finding:
         if (
             isinstance(before_shard, ShardRow)
             and isinstance(after_shard, ShardRow)
+            and after_shard.number == 0
             and after_shard.holder is not None
             and after_shard.beat > before_shard.beat
         ):
