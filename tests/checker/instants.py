@@ -39,7 +39,10 @@ class Rule(msgspec.Struct, frozen=True):
     when: list[Every | Cron]
     timezone: Literal["UTC"] = "UTC"
     overlap: str = "allow_all"
+    misfire: str = "last"
     grace_seconds: int = 60
+    max_age_seconds: int | None = None
+    max_count: int | None = None
     limit: int | None = None
     exclude: list[str] = []
 

@@ -184,6 +184,7 @@ def _check_entry(case: Case, entry: FireRow, rule: Rule, finding: Finding) -> No
             late = (entry.decided_at - entry.until_at).total_seconds()
             if late <= rule.grace_seconds:
                 finding.broken(f"{about} was given up after {late:g} s, within its grace")
+            _check_made_up_for(entry, rule, about, finding)
         case "skipped", "pause":
             if not _was_paused(case, entry):
                 finding.broken(f"{about} was skipped for a pause, and nobody has paused it")
@@ -193,6 +194,14 @@ def _check_entry(case: Case, entry: FireRow, rule: Rule, finding: Finding) -> No
             pass
         case _:
             finding.broken(f"{about} is {entry.outcome} ({entry.reason}): its spec has no reason")
+
+
+def _check_made_up_for(entry: FireRow, rule: Rule, about: str, finding: Finding) -> None:
+    """Not everything that was missed may be given up, unless the spec says so."""
+    if rule.misfire == "all" and rule.max_age_seconds is None and rule.max_count is None:
+        finding.broken(f"{about} was given up, and all were to be made up for")
+    if rule.misfire == "last" and not instants(rule, entry.until_at, entry.decided_at):
+        finding.broken(f"{about} and all after it were given up, and the last was to be fired")
 
 
 def _was_paused(case: Case, entry: FireRow) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from typing import Any, NamedTuple
 from unittest.mock import patch
 from uuid import UUID, uuid4
@@ -18,10 +19,15 @@ from uuid import UUID, uuid4
 from mainspring.domain.outcomes import Cancelled
 from mainspring.engine import reap
 from mainspring.executors.jobs import Ended
-from mainspring.store import attempts, statements
+from mainspring.schedule import firing
+from mainspring.store import attempts, schedule_changes, statements
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.duties import Lease
+from mainspring.store.schedules import lock_schedules, standing_schedules
+from mainspring.store.settling import Settler
 from mainspring.worker import incarnation
+
+_WITHOUT_TURN = "on s.schedule_id = u.schedule_id"
 
 _CONSTANTS = {
     "register_worker": "_REGISTER",
@@ -113,6 +119,15 @@ def _keep_slots_of_the_cancelled(self: incarnation.Incarnation, ended: Sequence[
             holding = self._hand.get(end.task_id, end.term)
             assert holding is not None
             self._slots._taken[holding.kind] += 1
+
+
+async def _change_without_settling(
+    connection: Connection, schedule_id: int, now: datetime | None, tenant_id: int
+) -> Any:
+    """What was due until now is nobody's concern any more."""
+    await lock_schedules(connection, [schedule_id])
+    [standing] = await standing_schedules(connection, now, [schedule_id])
+    return schedule_changes._Change(connection, standing, Settler(), tenant_id)
 
 
 MUTANTS = {
@@ -227,6 +242,27 @@ MUTANTS = {
                     "where t.id = i.id and t.term = i.term and i.held",
                 ),
             ),
+        ),
+        Mutant(
+            "fire_doubled_at_a_leader_change",
+            "The old leader was frozen between its look and its write, and writes when it wakes up"
+            " what the new leader has long fired.",
+            _rewritten(
+                "move_schedules",
+                ("on s.schedule_id = u.schedule_id and s.turn = u.turn", _WITHOUT_TURN),
+            ),
+        ),
+        Mutant(
+            "fire_lost_when_the_spec_is_edited_just_after_it_was_due",
+            "An edit computes the next fire from now on, and what was due a moment ago and not yet"
+            " fired is forgotten.",
+            _replaced(schedule_changes._Change, "of", staticmethod(_change_without_settling)),
+        ),
+        Mutant(
+            "catch_up_skips_the_last_one",
+            "After downtime only the last of what was missed is to be made up for, and that one is"
+            " given up with the others.",
+            _replaced(firing, "_last_that_counts", lambda timetable, now: None),
         ),
     )
 }

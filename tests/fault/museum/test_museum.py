@@ -8,23 +8,31 @@ the checker.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import nullcontext
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
 from uuid import uuid4
 
+import msgspec
 import pytest
 
 from mainspring.domain.outcomes import HandedBack
 from mainspring.domain.specs import DagSpec
 from mainspring.engine.reap import Reap
+from mainspring.schedule.specs import IntervalSpec, Misfire, ScheduleSpec
 from mainspring.store.attempts import register_worker, renew_lease
 from mainspring.store.connection import Connection, Line, connect, fetch
+from mainspring.store.dags import register_dag
+from mainspring.store.schedule_changes import Intent, put_schedule
+from mainspring.store.schedules import StandingSchedule, due_schedules
+from mainspring.store.settling import Settler
+from mainspring.store.shards import SHARDS
 from mainspring.store.wakeups import Bell
 from tests.checker.check import check
-from tests.checker.evidence import FAULTS, Fault, Log, now
+from tests.checker.evidence import CLIENT, FAULTS, Answered, Asked, Fault, Log, now
 from tests.checker.journal import install_journal, sample_clock
 from tests.conftest import Server
 from tests.fault.museum.mutants import MUTANTS, Mutant
@@ -76,6 +84,22 @@ async def test_mass_reaping_after_a_database_restart(server: Server, tmp_path: P
 async def test_expiry_by_transaction_start(server: Server, tmp_path: Path) -> None:
     mutant = "expiry_by_transaction_start"
     assert "L4" in await _seen(server, tmp_path, mutant, _renew_in_an_old_transaction)
+
+
+async def test_fire_doubled_at_a_leader_change(server: Server, tmp_path: Path) -> None:
+    mutant = "fire_doubled_at_a_leader_change"
+    assert "S1" in await _seen(server, tmp_path, mutant, _change_of_leaders)
+
+
+async def test_fire_lost_when_the_spec_is_edited_just_after_it_was_due(
+    server: Server, tmp_path: Path
+) -> None:
+    mutant = "fire_lost_when_the_spec_is_edited_just_after_it_was_due"
+    assert "S2" in await _seen(server, tmp_path, mutant, _edit_what_is_due)
+
+
+async def test_catch_up_skips_the_last_one(server: Server, tmp_path: Path) -> None:
+    assert "S2" in await _seen(server, tmp_path, "catch_up_skips_the_last_one", _come_back)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +165,56 @@ async def _complete_one_arm_twice(stage: Stage) -> None:
     early = await worker.claim()
     await worker.end_all([(item, None) for item in (*early, right)])
     await worker.end_all([(item, None) for item in await worker.claim()])
+
+
+async def _change_of_leaders(stage: Stage) -> None:
+    """One engine reads what is due and is frozen; another fires it; then the first wakes up."""
+    await _put(stage, ScheduleSpec(when=(IntervalSpec(1),), grace_seconds=3600))
+    read = await _due(stage)
+    await Settler().settle(stage.connection, read, None)
+    await Settler().settle(stage.connection, read, None)
+
+
+async def _edit_what_is_due(stage: Stage) -> None:
+    await _put(stage, ScheduleSpec(when=(IntervalSpec(1),), grace_seconds=3600))
+    await _due(stage)
+    await _put(stage, ScheduleSpec(when=(IntervalSpec(2),), grace_seconds=3600))
+
+
+async def _come_back(stage: Stage) -> None:
+    """Nobody looked while two fires came due; the last of them is to be made up for."""
+    spec = ScheduleSpec(when=(IntervalSpec(1),), misfire=Misfire.LAST, grace_seconds=0)
+    await _put(stage, spec)
+    [due] = await _due(stage)
+    assert due.next_fire_at is not None
+    second = due.next_fire_at + timedelta(seconds=1)
+    await fetch(stage.connection, "select pg_sleep_until($1)", second)
+    await Settler().settle(stage.connection, await _due(stage), None)
+
+
+async def _put(stage: Stage, spec: ScheduleSpec) -> None:
+    await register_dag(stage.connection, ONE, "snapshot")
+    books = Log(stage.folder / CLIENT)
+    number = next(_NUMBERS)
+    encoded = msgspec.json.encode(spec, order="deterministic").decode()
+    books.write(Asked(number, now(), "put_schedule", schedule="tick", spec=encoded))
+    await put_schedule(stage.connection, Intent("tick", ONE.name, spec), by="museum")
+    books.write(Answered(number, now(), "ok"))
+    books.close()
+
+
+async def _due(stage: Stage) -> list[StandingSchedule]:
+    """As an engine reads it, once there is something due."""
+    shards = list(range(1, SHARDS + 1))
+    while True:
+        due = await due_schedules(stage.connection, None, shards, _BEGINNING, 10)
+        if due:
+            return due
+        await asyncio.sleep(0.02)
+
+
+_NUMBERS = itertools.count(1)
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def _look_after_an_outage(stage: Stage) -> None:
@@ -274,5 +348,5 @@ def _silent() -> Bell:
 def test_every_exhibit_has_its_test() -> None:
     here = Path(__file__).parent
     tests = "\n".join(path.read_text("utf-8") for path in here.glob("test_*.py"))
-    assert len(MUTANTS) == 10
+    assert len(MUTANTS) == 13
     assert [name for name in MUTANTS if f'"{name}"' not in tests] == []
