@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -150,6 +154,34 @@ async def test_preview_of_a_stored_schedule_knows_its_zone_and_calendars(
     assert (await command("schedule", "preview", "nn")).code == 2
 
 
+async def test_a_shell_completes_names_and_is_not_told_of_trouble(
+    database_url: str, command: Command
+) -> None:
+    for name in ("nightly", "nights", "weekly"):
+        assert (await command("schedule", "create", name, "--dag", "orders", *BERLIN)).code == 0
+
+    def completed(verb: str, url: str) -> str:
+        answer = subprocess.run(
+            [sys.executable, "-m", "mainspring"],
+            env={
+                **os.environ,
+                "MAINSPRING_DATABASE_URL": url,
+                "_MAINSPRING_COMPLETE": "bash_complete",
+                "COMP_WORDS": f"mainspring schedule {verb} nig",
+                "COMP_CWORD": "3",
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert answer.stderr == ""
+        return answer.stdout
+
+    for verb in ("show", "put", "diff", "pause", "resume", "remove", "preview"):
+        assert completed(verb, database_url) == "plain,nightly\nplain,nights\n"
+    assert not completed("show", "postgresql://nobody@127.0.0.1:1/nothing").strip()
+
+
 async def test_show_tells_of_every_fire_and_version(
     connection: Connection, command: Command
 ) -> None:
@@ -219,6 +251,27 @@ async def test_put_keeps_what_is_not_said(command: Command) -> None:
     assert answer.json["spec"]["limit"] is None
     assert answer.json["parameters"] == {}
     assert answer.json["spec"]["when"] == [{"type": "cron", "expression": "0 3 * * *"}]
+
+
+async def test_changes_that_several_people_make_at_once_are_all_kept(
+    database_url: str, command: Command
+) -> None:
+    await command("schedule", "create", "n", "--dag", "orders", *BERLIN)
+    options = [("--limit", "9"), ("--jitter", "5m"), ("--note", "why"), ("-p", "days=3")]
+
+    async def put(*said: str) -> int | None:
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "mainspring", "schedule", "put", "n", *said),
+            env={**os.environ, "MAINSPRING_DATABASE_URL": database_url},
+            stdout=asyncio.subprocess.DEVNULL,
+        )
+        return await child.wait()
+
+    assert await asyncio.gather(*(put(*said) for said in options)) == [0] * len(options)
+    found = (await command("schedule", "show", "n", "--json")).json
+    assert found["version"] == 1 + len(options)
+    assert (found["spec"]["limit"], found["spec"]["jitter_seconds"]) == (9, 300)
+    assert (found["note"], found["parameters"]) == ("why", {"days": 3})
 
 
 async def test_put_of_what_is_so_already_changes_nothing(
