@@ -48,19 +48,25 @@ async def _show(client: Client, name: str, fires: int, as_json: bool) -> None:
     from mainspring.cli.output import print_json
     from mainspring.cli.schedule_shapes import ledger_line, next_line, schedule_line, version_line
     from mainspring.cli.stored_schedules import given_schedule, stored_timetable
+    from mainspring.domain.errors import MainspringError
 
     await given_schedule(client, name)
     whole = await client.show_schedule(name, fires=fires)
     line = whole.line
-    timetable = await stored_timetable(client, line)
-    coming = next_fires(whole, timetable)
     problems = await hindrances(client, line)
+    timetable = None
+    try:
+        timetable = await stored_timetable(client, line)
+    except MainspringError as error:
+        # A plug-in or the package of public holidays is missing here; the rest can be told.
+        problems.append(f"its fires cannot be computed here: {error.message}")
+    coming = [] if timetable is None else next_fires(whole, timetable)
     if as_json:
         print_json(
             {
                 **schedule_line(line),
                 "problems": problems,
-                "next_fires": [next_line(fire, timetable) for fire in coming],
+                "next_fires": [next_line(fire, timetable) for fire in coming if timetable],
                 "fires": [ledger_line(fire) for fire in whole.fires],
                 "open_runs": whole.open_runs,
                 "versions": [version_line(version, name) for version in whole.versions],
@@ -86,26 +92,31 @@ def next_fires(whole: ScheduleWhole, timetable: Timetable) -> list[PreviewedFire
 
 
 async def hindrances(client: Client, line: ScheduleLine) -> list[str]:
-    """Why its fires are refused, or would be."""
+    """Why no run can be made of its fires."""
     import msgspec
 
-    from mainspring.cli.stored_schedules import stored_calendars
     from mainspring.domain.errors import InputError
     from mainspring.domain.parameters import ParameterCheck
+    from mainspring.store.schedule_changes import read_calendars
 
     found = []
     dag = await client.dag(line.dag)
     if dag.gone_at is not None:
-        found.append(f"dag `{line.dag}` is gone: no file defines it any more")
+        found.append(
+            f"its fires are refused: dag `{line.dag}` is gone, no file defines it any more"
+        )
     else:
         given = {} if line.parameters is None else msgspec.json.decode(line.parameters)
         try:
             ParameterCheck(dag.spec).encode(given)
         except InputError as error:
-            found.append(f"dag `{line.dag}` does not take its parameters: {error.message}")
-    there = await stored_calendars(client, line.spec)
-    found += [f"there is no calendar `{name}`" for name in line.spec.exclude if name not in there]
-    return found
+            found.append(
+                f"its fires are refused: dag `{line.dag}` does not take its parameters:"
+                f" {error.message}"
+            )
+    there = await client.ask(read_calendars) if line.spec.exclude else {}
+    missing = [name for name in line.spec.exclude if name not in there]
+    return found + [f"it cannot fire: there is no calendar `{name}`" for name in missing]
 
 
 # --- on the screen ------------------------------------------------------------------------
@@ -113,7 +124,7 @@ async def hindrances(client: Client, line: ScheduleLine) -> list[str]:
 
 def _print(
     whole: ScheduleWhole,
-    timetable: Timetable,
+    timetable: Timetable | None,
     coming: list[PreviewedFire],
     problems: list[str],
 ) -> None:
@@ -133,8 +144,9 @@ def _print(
     )
     _print_facts(out, whole)
     for problem in problems:
-        out.print(Text(f"  its fires are refused: {safe(problem)}", style="bold red"))
-    _print_coming(out, whole, timetable, coming)
+        out.print(Text(f"  {safe(problem)}", style="bold red"))
+    if timetable is not None:
+        _print_coming(out, whole, timetable, coming)
     _print_ledger(out, whole)
     _print_versions(out, whole)
 

@@ -384,11 +384,25 @@ async def test_show_says_why_fires_are_refused(connection: Connection, command: 
     await register_dag(connection, dag_of([], name="orders"), "1" * 64)
     found = (await command("schedule", "show", "n", "--json")).json
     assert "does not take its parameters" in found["problems"][0]
-    assert found["problems"][1] == "there is no calendar `closed`"
-    assert (
-        "its fires are refused: there is no calendar"
-        in (await command("schedule", "show", "n")).out
-    )
+    assert found["problems"][1] == "it cannot fire: there is no calendar `closed`"
+    shown = (await command("schedule", "show", "n")).out
+    assert "its fires are refused: dag `orders` does not take its parameters" in shown
+    assert "it cannot fire: there is no calendar `closed`" in shown
+
+
+async def test_show_tells_the_rest_of_what_cannot_be_computed_here(
+    connection: Connection, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put_calendar(connection, "feasts", CalendarSpec(country="DE"))
+    await command("schedule", "create", "n", "--dag", "orders", *BERLIN, "--exclude", "feasts")
+    # As where the extra `holidays` is not installed.
+    monkeypatch.setitem(sys.modules, "holidays", None)
+    found = (await command("schedule", "show", "n", "--json")).json
+    assert found["next_fires"] == []
+    [problem] = found["problems"]
+    assert problem.startswith("its fires cannot be computed here: country: `DE` needs the package")
+    assert "every day at 02:00" in (await command("schedule", "show", "n")).out
+    assert (await command("schedule", "preview", "n")).code == 2
 
 
 # --- bad input ------------------------------------------------------------------------------
