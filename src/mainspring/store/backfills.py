@@ -13,7 +13,7 @@ import asyncpg
 import msgspec
 
 from mainspring.domain.errors import ConflictError, NotFoundError
-from mainspring.domain.states import BackfillState
+from mainspring.domain.states import BACKFILL, BackfillState
 from mainspring.schedule.backfilling import ExistingRun, Outcome, Plan
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.runs import DEFAULT_TENANT, stop_runs
@@ -218,16 +218,14 @@ async def pause_backfill(
     connection: Connection, backfill_id: int, *, by: str | None = None, note: str | None = None
 ) -> BackfillLine:
     """From the answer on it makes no run; those that are open go on. Again: another note."""
-    await _change(connection, "pause_backfill", backfill_id, (by, note), "paused")
-    return await read_backfill(connection, backfill_id)
+    return await _change(
+        connection, "pause_backfill", backfill_id, (by, note), BackfillState.PAUSED
+    )
 
 
 async def resume_backfill(connection: Connection, backfill_id: int) -> BackfillLine:
     """It goes on where it was. One that runs is left alone."""
-    line = await read_backfill(connection, backfill_id)
-    if line.state is not BackfillState.RUNNING:
-        await _change(connection, "resume_backfill", backfill_id, (), "resumed")
-    return await read_backfill(connection, backfill_id)
+    return await _change(connection, "resume_backfill", backfill_id, (), BackfillState.RUNNING)
 
 
 async def cancel_backfill(
@@ -239,10 +237,9 @@ async def cancel_backfill(
     now: datetime | None = None,
 ) -> BackfillLine:
     """It makes no more runs, ever. One that was cancelled is left alone."""
-    line = await read_backfill(connection, backfill_id)
-    if line.state is not BackfillState.CANCELLED:
-        await _change(connection, "cancel_backfill", backfill_id, (by, note, now), "cancelled")
-    return await read_backfill(connection, backfill_id)
+    return await _change(
+        connection, "cancel_backfill", backfill_id, (by, note, now), BackfillState.CANCELLED
+    )
 
 
 async def stop_backfill_runs(connection: Connection, backfill_id: int) -> tuple[int, int]:
@@ -257,15 +254,26 @@ async def stop_backfill_runs(connection: Connection, backfill_id: int) -> tuple[
 
 
 async def _change(
-    connection: Connection, name: str, backfill_id: int, given: tuple[object, ...], word: str
-) -> None:
-    if await fetch(connection, statement(name), backfill_id, *given):
-        return
-    line = await read_backfill(connection, backfill_id)
-    raise ConflictError(
-        f"backfill {backfill_id} is {line.state} and cannot be {word}",
-        hint="make a new one; what has a run already is passed by",
-    )
+    connection: Connection,
+    name: str,
+    backfill_id: int,
+    given: tuple[object, ...],
+    target: BackfillState,
+) -> BackfillLine:
+    """Move it by hand; ConflictError if it cannot be. One that stands so already is left alone."""
+    async with connection.transaction():
+        # Held, so that nobody changes it between the question and the change.
+        held = await fetch(connection, statement("lock_backfill"), backfill_id)
+        state = held[0]["state"] if held else target
+        if state != target and not BACKFILL.allows(state, target):
+            words = {BackfillState.RUNNING: "resumed"}
+            raise ConflictError(
+                f"backfill {backfill_id} is {state} and cannot be {words.get(target, target)}",
+                hint="make a new one; what has a run already is passed by",
+            )
+        if state != target or target is BackfillState.PAUSED:
+            await fetch(connection, statement(name), backfill_id, *given)
+        return await read_backfill(connection, backfill_id)
 
 
 # --- reading ------------------------------------------------------------------------------

@@ -80,6 +80,7 @@ delete from mainspring.idempotency; delete from mainspring.attempt; delete from 
 delete from mainspring.log; delete from mainspring.task; delete from mainspring.run;
 delete from mainspring.task_history; delete from mainspring.run_history;
 delete from mainspring.fire; delete from mainspring.schedule_run;
+delete from mainspring.backfill_fire; delete from mainspring.backfill;
 delete from mainspring.schedule_state; delete from mainspring.schedule_version;
 delete from mainspring.schedule; delete from mainspring.engine;
 """
@@ -96,7 +97,8 @@ async def vacuum(connection: Connection) -> None:
         "vacuum mainspring.run, mainspring.task, mainspring.ready, mainspring.timer,"
         " mainspring.claim, mainspring.lease, mainspring.worker, mainspring.attempt, races.ending,"
         " mainspring.schedule, mainspring.schedule_state, mainspring.schedule_version,"
-        " mainspring.schedule_run, mainspring.fire, mainspring.engine"
+        " mainspring.schedule_run, mainspring.fire, mainspring.engine,"
+        " mainspring.backfill, mainspring.backfill_fire"
     )
 
 

@@ -1,7 +1,7 @@
-"""Ids of what schedules make, numbered like everything else in a world.
+"""Ids of what schedules and backfills make, numbered like everything else in a world.
 
-A settler takes its ids from the database, block by block, so two copies of a world would have other
-numbers. While an arena is open it takes them from the ids of the turn that is played instead.
+Whoever makes them takes ids from the database, by blocks, so two copies of a world would have other
+numbers. While an arena is open these are taken from the ids of the turn that is played instead.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from unittest.mock import patch
 
-from mainspring.store import settling
+from mainspring.store import backfilling, settling
 from mainspring.store.connection import Connection
 from mainspring.store.ids import Ids
 
@@ -30,5 +30,5 @@ class _Numbered(Ids):
 
 @contextmanager
 def numbered() -> Iterator[None]:
-    with patch.object(settling, "Ids", _Numbered):
+    with patch.object(settling, "Ids", _Numbered), patch.object(backfilling, "Ids", _Numbered):
         yield

@@ -33,6 +33,15 @@ from mainspring.store.attempts import (
     read_claims,
     renew_lease,
 )
+from mainspring.store.backfilling import Stepper
+from mainspring.store.backfills import (
+    BackfillLine,
+    cancel_backfill,
+    pause_backfill,
+    resume_backfill,
+    standing_backfill,
+    stop_backfill_runs,
+)
 from mainspring.store.connection import Connection, Line
 from mainspring.store.duties import Lease, free_shard, read_leases, take_shard, wake_starts
 from mainspring.store.history import archive_runs, forget_keys, forget_runs
@@ -501,6 +510,46 @@ async def _remove(connection: Connection, caller: Caller) -> Answer:
     return Answer({"lanes": len(removed.lanes)})
 
 
+# --- backfills ------------------------------------------------------------------------------
+
+
+async def _step_backfill(connection: Connection, caller: Caller) -> Answer:
+    """Who finds that it has moved since it was read comes again, as an engine does."""
+    world, turn = caller.world, (caller.session, caller.turn)
+    taken = world.taken[turn]
+    while True:
+        world.taken[turn] = taken
+        before = await standing_backfill(connection, world.backfill_id)
+        stepped = await Stepper().step(connection, world.backfill_id, world.now)
+        after = await standing_backfill(connection, world.backfill_id)
+        assert before is not None
+        assert after is not None
+        if stepped.moved or before.turn == after.turn:
+            return Answer({"lanes": len(stepped.lanes), "moved": stepped.moved})
+
+
+def _change_backfill(change: Callable[[Connection, int], Awaitable[BackfillLine]]) -> Play:
+    async def play(connection: Connection, caller: Caller) -> Answer:
+        return Answer((await change(connection, caller.world.backfill_id)).state)
+
+    return play
+
+
+async def _stop_backfill_runs(connection: Connection, caller: Caller) -> Answer:
+    """As after a cancel: what is not known to be over is stopped."""
+    await stop_backfill_runs(connection, caller.world.backfill_id)
+    return Answer(None)
+
+
+_BACKFILLS = (
+    Operation("step backfill", (_numbered(_step_backfill),), passes_by="backfill"),
+    Operation("pause backfill", (_change_backfill(pause_backfill),), (ConflictError,)),
+    Operation("resume backfill", (_change_backfill(resume_backfill),), (ConflictError,)),
+    Operation("cancel backfill", (_change_backfill(cancel_backfill),), (ConflictError,)),
+    Operation("stop backfill runs", (_stop_backfill_runs,)),
+)
+
+
 def _engine(caller: Caller, name: str) -> UUID:
     return uuid5(caller.world.claim_id(0, 0), name)
 
@@ -586,6 +635,7 @@ _ALL = (
     Operation("archive", (_archive,), passes_by="run"),
     Operation("forget", (_forget_keys, _forget_runs), passes_by="run_history", main=1),
     *_SCHEDULES,
+    *_BACKFILLS,
 )
 
 OPERATIONS: Mapping[str, Operation] = {operation.name: operation for operation in _ALL}

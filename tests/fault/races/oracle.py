@@ -8,9 +8,9 @@ the first answer.
 
 There is one exemption, for operations that take with `skip locked` what they can get: claims pass
 by rows of `ready`, wake-ups and deadlines by timers, archive and retention by runs, moves by
-schedules, if another transaction has them in hand. Such an operation, if another transaction was
-under way when it ran, may also come out as it does when it is alone and somebody holds a lock on
-some of these rows.
+schedules and backfills, if another transaction has them in hand. Such an operation, if another
+transaction was under way when it ran, may also come out as it does when it is alone and somebody
+holds a lock on some of these rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,12 @@ _LOCKS = {
     "run_history": _LOCK.format(table="run_history", column="id", condition=""),
     "schedule": """
 select from mainspring.schedule_state where $2::bigint > $1 and $3::int = 0 and schedule_id = (
-  select id from mainspring.schedule where name = $1::bigint || ':tick')
+  select id from mainspring.schedule where name = $1::bigint || '.tick')
+for update
+""",
+    "backfill": """
+select from mainspring.backfill where $2::bigint > $1 and $3::int = 0
+  and note = $1::bigint || '.backfill'
 for update
 """,
     **{

@@ -76,6 +76,15 @@ fire_row as (
   from mainspring.fire, ids where id >= first and id < until),
 followed_row as (
   select run_id as id from mainspring.schedule_run, ids where run_id >= first and run_id < until),
+backfill_row as (
+  select b.state::text, b.made, b.existing, b.succeeded, b.failed, b.cancelled, b.halted_by,
+    extract(epoch from b.cursor_at - b.since_at)::int as cursor
+  from mainspring.backfill b where starts_with(b.note, $4)),
+backfill_fire_row as (
+  select f.run_id as id, f.outcome::text, f.verdict::text,
+    extract(epoch from f.fire_at - b.since_at)::int as fire
+  from mainspring.backfill b join mainspring.backfill_fire f on f.backfill_id = b.id
+  where starts_with(b.note, $4)),
 shard_row as (
   select term - $7::bigint as term, beat - $6::bigint as beat, holder_name
   from mainspring.shard where number = 1)
@@ -95,6 +104,8 @@ select json_build_object(
   'versions', (select json_agg(r) from version_row r),
   'fires', (select json_agg(r) from fire_row r),
   'followed', (select json_agg(r) from followed_row r),
+  'backfills', (select json_agg(r) from backfill_row r),
+  'backfill_fires', (select json_agg(r) from backfill_fire_row r),
   'shards', (select json_agg(r) from shard_row r))
 """
 

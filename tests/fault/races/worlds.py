@@ -31,6 +31,8 @@ from mainspring.store.attempts import (
     claim_attempts,
     complete_attempts,
 )
+from mainspring.store.backfill_orders import BackfillOrder, create_backfill, reserve_backfill
+from mainspring.store.backfilling import Stepper
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import Registered, ensure_queues, register_dag
 from mainspring.store.history import archive_runs
@@ -123,6 +125,7 @@ class World:
     """What was reported, by session and turn."""
     seen: dict[int, int] = field(default_factory=dict)
     """The terms of its tasks when it was made: as people have seen them who then act by hand."""
+    backfill_id: int = 0
     schedule_id: int = 0
     standing: list[StandingSchedule] = field(default_factory=list)
     """The schedule as an engine has read it when the world was made."""
@@ -139,7 +142,7 @@ class World:
 
     @property
     def key(self) -> str:
-        return f"{self.first_id}:"
+        return f"{self.first_id}."
 
     @property
     def schedule(self) -> str:
@@ -290,16 +293,37 @@ class _Builder:
         world.schedule_id = put.schedule_id
         world.standing = await standing_schedules(self.connection, world.now, [put.schedule_id])
 
+    async def backfill(self, concurrency: int) -> None:
+        """Of five minutes of the past; it has made its first runs.
+
+        Each world has minutes of its own: all are of one dag, whose other runs would count.
+        """
+        world = self.world
+        since = datetime(1990, 1, 1, tzinfo=UTC) + timedelta(minutes=world.first_id % 10_000_000)
+        order = BackfillOrder(
+            since=since,
+            until=since + timedelta(minutes=5),
+            dag=world.slot.dag_names["one"],
+            spec="every 1m",
+            concurrency=concurrency,
+            note=f"{world.key}backfill",
+        )
+        world.backfill_id = await reserve_backfill(self.connection)
+        await create_backfill(self.connection, world.backfill_id, order, now=world.now)
+        before = TAKING.set(self._take)
+        stepped = await Stepper().step(self.connection, world.backfill_id, world.now)
+        TAKING.reset(before)
+        assert stepped.moved
+
+    def _take(self, count: int) -> int:
+        self._taken += count
+        return self.world.id_of(_FIRED_PLACE + self._taken - count)
+
     async def fire(self, at: timedelta) -> None:
         """What is due so long before the world's present; a run that it makes is the world's."""
         world = self.world
         now = world.now + at
-
-        def take(count: int) -> int:
-            self._taken += count
-            return world.id_of(_FIRED_PLACE + self._taken - count)
-
-        before = TAKING.set(take)
+        before = TAKING.set(self._take)
         standing = await standing_schedules(self.connection, now, [world.schedule_id])
         moved = await Settler().settle(self.connection, standing, now)
         TAKING.reset(before)
@@ -489,6 +513,16 @@ async def _free_shard(builder: _Builder) -> None:
     await builder.schedule(at=-timedelta(seconds=5))
 
 
+async def _backfilling(builder: _Builder) -> None:
+    """Of two runs one has ended, which nobody has noticed; A holds the other."""
+    world = builder.world
+    await builder.backfill(concurrency=2)
+    await builder.end("A", await builder.claim("A", 1), Succeeded())
+    world.hands["A"].clear()
+    [held] = await builder.claim("A", 1)
+    world.runs.append(held.run_id)
+
+
 _BY_SCHEDULE = ("fire", "fire as seen", "put", "put version 1", "pause", "resume", "remove")
 _COMING_IN = ("create", "create again", "enqueue", "enqueue otherwise", "enqueue two", "claim A")
 _CLOSED = ("enqueue the kept key", "claim A", "reopen", "archive", "forget")
@@ -624,6 +658,13 @@ WORLDS: Mapping[str, WorldSpec] = {
     ),
     "free shard": WorldSpec(
         _free_shard, ("take shard A", "take shard B", "beat A", "free shard A", "fire")
+    ),
+    "backfilling": WorldSpec(
+        _backfilling,
+        (
+            *("step backfill", "pause backfill", "resume backfill", "cancel backfill"),
+            *("stop backfill runs", "complete A", "fail A", "cancel", "archive"),
+        ),
     ),
     "busy": WorldSpec(_busy, ()),
 }

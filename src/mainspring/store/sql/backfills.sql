@@ -137,27 +137,28 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::mainspring.reprocess, $10, $11
 on conflict (id) do nothing
 returning id;
 
+-- name: lock_backfill
+-- Before a change by hand. Moves pass by what is locked, and come again.  $1 backfill
+select state::text as state from mainspring.backfill where id = $1 for update;
+
 -- name: pause_backfill
--- $1 backfill  $2 by whom  $3 note
+-- Again: another note.  $1 backfill  $2 by whom  $3 note
 update mainspring.backfill
 set state = 'paused', turn = turn + 1, halted_by = $2, halt_note = $3
-where id = $1 and state in ('running', 'paused')
-returning id;
+where id = $1;
 
 -- name: resume_backfill
 -- $1 backfill
 update mainspring.backfill
 set state = 'running', turn = turn + 1, halted_by = null, halt_note = null
-where id = $1 and state = 'paused'
-returning id;
+where id = $1;
 
 -- name: cancel_backfill
 -- $1 backfill  $2 by whom  $3 note  $4 now
 update mainspring.backfill
 set state = 'cancelled', turn = turn + 1, halted_by = $2, halt_note = $3,
   ended_at = coalesce($4::timestamptz, clock_timestamp())
-where id = $1 and state in ('running', 'paused')
-returning id;
+where id = $1;
 
 -- name: open_backfill_runs
 -- Runs of it that are not known to be over.  $1 backfill
