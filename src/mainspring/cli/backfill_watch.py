@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mainspring.store.backfills import BackfillLine
 
 _POLL_SECONDS = 0.2
+_STILL_SECONDS = 5.0
+"""One that has not begun after this long gets a word on how to find out why."""
 
 
 @click.command("watch")
@@ -69,7 +71,7 @@ async def _lines(client: Client, backfill_id: int) -> BackfillLine:
     from mainspring.cli.backfill_words import count_words
     from mainspring.cli.words import time_of_day
 
-    told = -1
+    told, told_still = -1, False
     while True:
         line = await client.backfill(backfill_id)
         ended = line.over or line.halted
@@ -81,6 +83,9 @@ async def _lines(client: Client, backfill_id: int) -> BackfillLine:
             )
         if ended:
             return line
+        if not told_still and (hint := _still(line)):
+            told_still = True
+            click.echo(f"{time_of_day(line.read_at)}  {hint}")
         await asyncio.sleep(_POLL_SECONDS)
 
 
@@ -108,7 +113,20 @@ def picture(line: BackfillLine) -> RenderableType:
     bar = ProgressBar(line.total, line.done, width=40, complete_style=tone, finished_style=tone)
     progress = Table.grid(padding=(0, 2, 0, 0))
     progress.add_row(bar, f"{line.done:,}/{line.total:,}", faint(count_words(line)))
-    return Group(title, indented(progress))
+    parts: list[RenderableType] = [title, indented(progress)]
+    if hint := _still(line):
+        parts.append(faint(f"  {hint}"))
+    return Group(*parts)
+
+
+def _still(line: BackfillLine) -> str:
+    from mainspring.domain.states import BackfillState
+
+    begun = line.made + line.existing + line.excluded
+    waited = (line.read_at - line.created_at).total_seconds()
+    if line.state is BackfillState.RUNNING and not begun and waited > _STILL_SECONDS:
+        return "nothing has begun; `mainspring doctor` says whether an engine is at work"
+    return ""
 
 
 def _left_words(line: BackfillLine) -> str:

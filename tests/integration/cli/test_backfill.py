@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from mainspring import SyncClient
 from mainspring.client import BackfillOrder, Client
@@ -286,9 +287,16 @@ def test_a_bar_tells_how_far_it_is() -> None:
         cancelled=0,
         read_at=now,
     )
-    out = Console(width=120, record=True, file=None)
-    with out.capture() as captured:
-        out.print(picture(line))
-    told = captured.get()
+
+    def shown(line: BackfillLine) -> str:
+        out = Console(width=120)
+        with out.capture() as captured:
+            out.print(picture(line))
+        return captured.get()
+
+    told = shown(line)
     assert "backfill 3  schedule nightly  ● running  about 5 min left at most" in told
     assert "50/100  39 succeeded, 1 failed, 2 open, 10 had a run" in told
+    assert "nothing has begun" not in told
+    still = structs.replace(line, made=0, existing=0, succeeded=0, failed=0)
+    assert "nothing has begun; `mainspring doctor` says whether" in shown(still)
