@@ -20,6 +20,7 @@ _FILES = (
     "logs",
     "pauses",
     "schedules",
+    "backfills",
 )
 _WRITES = re.compile(r"\b(insert into|update mainspring|delete from|for update|nextval)\b")
 

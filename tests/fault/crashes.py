@@ -14,7 +14,12 @@ import itertools
 import signal
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
 
+from mainspring.schedule.backfilling import Reprocess
+from mainspring.schedule.specs import IntervalSpec, ScheduleSpec
+from mainspring.store.backfill_orders import BackfillOrder, create_backfill, reserve_backfill
+from mainspring.store.connection import Connection
 from tests.checker.evidence import Fault, now
 from tests.fault.cluster import Cluster, Member, Role
 
@@ -123,16 +128,32 @@ class Crashes:
                     cluster.faults.write(Fault(at, now(), "kill", worker.name, pid))
 
     async def _feed(self, cluster: Cluster) -> None:
-        """Engines find a new dag, and ids that come near the end of the last period."""
+        """Engines find a new dag, a backfill, and ids near the end of the last period."""
         if self._role == "engine":
             number = next(self._numbers)
             cluster.write_dags(f"fresh_{number}.py", _FRESH.format(number=number))
+            await cluster.line.call(_backfill)
             # Forward only: ids must never be handed out twice.
             await cluster.rows(
                 "select setval('mainspring.id_block',"
                 " greatest(nextval('mainspring.id_block'), max(until_id) - 10000000))"
                 " from mainspring.period"
             )
+
+
+async def _backfill(connection: Connection) -> None:
+    """A few runs of the past, one after the other."""
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    order = BackfillOrder(
+        since=begin,
+        until=begin + timedelta(hours=4),
+        dag="single_async",
+        spec=ScheduleSpec(when=(IntervalSpec(3600),)),
+        parameters={"seconds": 0.01},
+        reprocess=Reprocess.ALL,
+        priority=9,
+    )
+    await create_backfill(connection, await reserve_backfill(connection), order, by="crashes")
 
 
 async def _bury(cluster: Cluster, pid: int | None) -> None:

@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +19,17 @@ from mainspring.bundles.pack import PACKED_BYTES_MAX
 from mainspring.bundles.snapshot import restore_snapshot, tree_digest
 from mainspring.domain.log_marks import Ending
 from mainspring.engine.audit import Audit
+from mainspring.schedule.specs import IntervalSpec, ScheduleSpec
+from mainspring.store.backfill_orders import BackfillOrder, create_backfill, reserve_backfill
 from mainspring.store.connection import Connection, Line, connect, fetch
+from mainspring.store.dags import register_dag
 from mainspring.store.history import archive_runs
 from mainspring.store.logs import append_log, intend_object, list_logs
 from mainspring.store.migrate import check_schema
 from mainspring.store.pauses import pause_dag, pause_queue, shift_slice
 from mainspring.store.reading import read_clock
 from mainspring.store.runs import stop_runs
+from mainspring.store.schedule_changes import Intent, pause_schedule, put_schedule
 from mainspring.store.wakeups import Bell
 from tests.conftest import Server
 from tests.fault.cluster import Role
@@ -41,6 +45,7 @@ pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
 _SEED = 1
 _PAIR = dag_of([(0, 1)], tasks=2)
+_ONE = dag_of()
 
 WORKER = {
     "a snapshot is copied and not published",
@@ -51,6 +56,8 @@ WORKER = {
     "tasks have ended and are not reported",
 }
 ENGINE = {
+    "a backfill has moved and nobody was woken",
+    "a backfill's step is decided and not made",
     "a duty's step is committed",
     "a folder of dags is read and not stored",
     "a snapshot is copied and not published",
@@ -58,9 +65,11 @@ ENGINE = {
     "after create_version",
     "after beat_engine",
     "after drop_claims",
+    "after move_backfill",
     "after move_schedules",
     "after take_shard",
     "after wake_backoff",
+    "dags are stored and their schedules are not",
     "moves of schedules are decided and not made",
     "schedules have moved and nobody was woken",
 }
@@ -257,7 +266,100 @@ async def _is_urgent(connection: Connection, run_id: int | None) -> None:
     await _goes_on(connection, run_id)
 
 
+async def _a_due_schedule(connection: Connection) -> None:
+    """One fire is due that no engine has seen."""
+    await register_dag(connection, _ONE, "snapshot")
+    now = await read_clock(connection)
+    spec = ScheduleSpec(when=(IntervalSpec(3600),), grace_seconds=86_400)
+    await put_schedule(
+        connection, Intent("tick", _ONE.name, spec), by="tests", now=now - timedelta(hours=1)
+    )
+
+
+async def _a_paused_schedule(connection: Connection) -> None:
+    await _a_due_schedule(connection)
+    await pause_schedule(connection, "tick", by="tests")
+
+
+async def _fired_once(connection: Connection, _: int | None) -> None:
+    """What was due has become a run with the change; the promises say that nothing is doubled."""
+    fired = "select count(*) from mainspring.run where trigger = 'schedule'"
+    assert await connection.fetchval(fired) == 1
+
+
+async def _is_changed(connection: Connection, run_id: int | None) -> None:
+    await _fired_once(connection, run_id)
+    versions = await connection.fetchval("select max(number) from mainspring.schedule_version")
+    assert versions == 2
+
+
+async def _is_paused(connection: Connection, run_id: int | None) -> None:
+    await _fired_once(connection, run_id)
+    assert await connection.fetchval("select paused_at is not null from mainspring.schedule")
+
+
+async def _is_resumed(connection: Connection, run_id: int | None) -> None:
+    await _fired_once(connection, run_id)
+    assert await connection.fetchval("select paused_at is null from mainspring.schedule")
+
+
+async def _is_removed(connection: Connection, run_id: int | None) -> None:
+    await _fired_once(connection, run_id)
+    assert await connection.fetchval("select gone_at is not null from mainspring.schedule")
+
+
+async def _is_made(connection: Connection, _: int | None) -> None:
+    assert await connection.fetchval("select count(*) from mainspring.schedule") == 1
+
+
+async def _a_backfill(connection: Connection) -> int:
+    await register_dag(connection, _ONE, "snapshot")
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    order = BackfillOrder(
+        since=begin,
+        until=begin + timedelta(hours=3),
+        dag=_ONE.name,
+        spec=ScheduleSpec(when=(IntervalSpec(3600),)),
+    )
+    backfill_id = await reserve_backfill(connection)
+    await create_backfill(connection, backfill_id, order, by="tests")
+    return backfill_id
+
+
+async def _is_ordered(connection: Connection, _: int | None) -> None:
+    """Who died before the answer and asks again may have ordered two; each is whole."""
+    rows = await fetch(connection, "select total, state::text from mainspring.backfill")
+    assert {tuple(row.values()) for row in rows} == {(3, "running")}
+
+
+async def _is_halted(connection: Connection, backfill_id: int | None) -> None:
+    rows = await fetch(connection, "select id, state::text from mainspring.backfill")
+    assert [(row["id"], row["state"] in ("paused", "cancelled")) for row in rows] == [
+        (backfill_id, True)
+    ]
+
+
 COMMANDS = {
+    "schedule create": Command(
+        ("schedule", "create", "tick", "--dag", "sample", "--every", "1h"), _a_dag, _is_made, 1
+    ),
+    "schedule put": Command(
+        ("schedule", "put", "tick", "--every", "2h"), _a_due_schedule, _is_changed, 4
+    ),
+    "schedule pause": Command(("schedule", "pause", "tick"), _a_due_schedule, _is_paused, 4),
+    "schedule resume": Command(("schedule", "resume", "tick"), _a_paused_schedule, _is_resumed, 3),
+    "schedule remove": Command(("schedule", "remove", "tick"), _a_due_schedule, _is_removed, 4),
+    "backfill create": Command(
+        (
+            *("backfill", "create", "--dag", "sample", "--every", "1h"),
+            *("--from", "2026-01-01T00:00:00Z", "--to", "2026-01-01T03:00:00Z"),
+        ),
+        _a_dag,
+        _is_ordered,
+        2,
+    ),
+    "backfill pause": Command(("backfill", "pause", "{run}"), _a_backfill, _is_halted, 1),
+    "backfill cancel": Command(("backfill", "cancel", "{run}"), _a_backfill, _is_halted, 1),
     "trigger": Command(
         ("dag", "trigger", "sample", "--key", "once"), _a_dag, _one_run_of_the_key, 2
     ),
