@@ -200,9 +200,21 @@ async def test_a_page_of_the_ledger_is_read_from_its_place(connection: Connectio
 async def test_a_schedule_is_read_by_its_name(plain_connection: Connection) -> None:
     await plain_connection.execute("analyze mainspring.schedule, mainspring.schedule_state")
     name = await plain_connection.fetchval("select name from mainspring.schedule limit 1")
-    plan = await explain(plain_connection, "read_schedules", 1, [name], None, run=True)
+    plan = await explain(plain_connection, "read_schedules", 1, [name], None, "", 50, run=True)
     assert handled(plan, "schedule_tenant_id_name_key") == 1, plan.text
     assert plan.scanned("schedule_state") == {"Index Scan"}, plan.text
+    assert not plan.read_whole() & {"schedule", "schedule_state", "fire"}, plan.text
+
+
+async def test_a_list_of_schedules_reads_a_page_of_them(plain_connection: Connection) -> None:
+    await plain_connection.execute(
+        "analyze mainspring.schedule, mainspring.schedule_state, mainspring.fire"
+    )
+    names = await plain_connection.fetch("select name from mainspring.schedule order by name")
+    middle = names[len(names) // 2]["name"]
+    plan = await explain(plain_connection, "read_schedules", 1, None, None, middle, 50, run=True)
+    assert handled(plan, "schedule_tenant_id_name_key") == 50, plan.text
+    assert handled(plan, "schedule_state_pkey") == 50, plan.text
     assert not plan.read_whole() & {"schedule", "schedule_state", "fire"}, plan.text
 
 
