@@ -8,6 +8,7 @@ a second comes as 10,000 at the beginning of each.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from datetime import datetime, timedelta
 from typing import Any
@@ -48,6 +49,7 @@ async def measure_tick(stage: Stage) -> dict[str, Any]:
         stage.watcher.phase(f"storing {count:,} schedules")
         far = (await tables.now(connection)).replace(microsecond=0) + _FAR
         stored = await schedules.store_schedules(connection, dag, lines, far)
+        await _written()
         idle = await _idle(stage, far)
         at_once = await _at_once(stage, connection, dag)
         offered = await _offer(stage, connection, stored, lines)
@@ -165,8 +167,9 @@ async def _set_going(
         start = await tables.now(connection) + timedelta(seconds=margin_seconds)
         start = start.replace(microsecond=0)
         await schedules.set_going(connection, stored, lines, start)
+        await connection.execute("vacuum (analyze) mainspring.schedule_state")
+        await _written()
         if await tables.now(connection) < start:
-            await connection.execute("vacuum (analyze) mainspring.schedule_state")
             return start
         margin_seconds *= 2
 
@@ -179,6 +182,12 @@ async def _until(stage: Stage, instant: datetime) -> None:
         stage.team.check()
         stage.watcher.live(f"{left:.0f} s left")
         await asyncio.sleep(min(_LOOK_SECONDS, left))
+
+
+async def _written() -> None:
+    """Until the disk has what this machine's processes have written. A million schedules are much,
+    and half a minute later the system would write them in the middle of what is measured."""
+    await asyncio.to_thread(os.sync)
 
 
 async def _fired(stage: Stage, stored: Stored, instant: datetime) -> None:
