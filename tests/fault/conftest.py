@@ -18,6 +18,11 @@ from tests.fault.proxy import Proxy
 from tests.fault.races.summary import pytest_terminal_summary as pytest_terminal_summary
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that keep a test process busy for longest come first: then all of them end together."""
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+
+
 class Network:
     """A proxy, the database behind it, and what it has logged."""
 

@@ -93,12 +93,12 @@ KEEPING = {"after keep_snapshot_object", "code is an object and not in use"}
 # --- engines and workers -----------------------------------------------------------------------
 
 
-@pytest.mark.xdist_group("cluster")
+@pytest.mark.xdist_group("crashes")
 async def test_a_worker_may_die_anywhere(tmp_path: Path, launcher: Launcher) -> None:
     assert await _died("worker", Scale(engines=1, workers=3), tmp_path, launcher) >= WORKER
 
 
-@pytest.mark.xdist_group("cluster")
+@pytest.mark.xdist_group("crashes")
 async def test_an_engine_may_die_anywhere(tmp_path: Path, launcher: Launcher) -> None:
     assert await _died("engine", Scale(engines=2, workers=2), tmp_path, launcher) >= ENGINE
 

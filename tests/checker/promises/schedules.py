@@ -118,7 +118,7 @@ def latest(case: Case) -> dict[str, float]:
 def lateness(case: Case) -> list[Late]:
     """Of fires that were never in a buffer; pauses and changes do not make a fire late."""
     waited = {
-        move.row.fire_at
+        (move.row.schedule_id, move.row.fire_at)
         for move in case.journal.moves("fire")
         if isinstance(move.row, FireRow) and move.row.outcome == "buffered"
     }
@@ -128,7 +128,7 @@ def lateness(case: Case) -> list[Late]:
         if move.kind != "I" or not isinstance(run, RunRow) or run.trigger != "schedule":
             continue
         assert run.fire_at is not None
-        if run.fire_at in waited:
+        if (run.schedule_id, run.fire_at) in waited:
             continue
         due, made = case.monotonic(run.fire_at.timestamp()), case.monotonic(move.at)
         broken = sorted(
