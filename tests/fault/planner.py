@@ -48,12 +48,12 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 PLANS = [
-    Plan("all of them", _EVERY_SECOND, Overlap.ALLOW_ALL, "single_async", {"seconds": 0.01}),
-    Plan("by cron", _BY_CRON, Overlap.ALLOW_ALL, "single_async", {"seconds": 0.01}),
-    Plan("never beside", _EVERY_SECOND, Overlap.SKIP, "single_async", {"seconds": 1.3}),
-    Plan("in a row", _EVERY_OTHER, Overlap.BUFFER_ALL, "single_async", {"seconds": 0.5}, 2),
-    Plan("one waits", _EVERY_SECOND, Overlap.BUFFER_ONE, "single_async", {"seconds": 1.3}),
-    Plan("the latest", _EVERY_OTHER, Overlap.CANCEL_OTHER, "single_async", {"seconds": 3.0}),
+    Plan("all_of_them", _EVERY_SECOND, Overlap.ALLOW_ALL, "single_async", {"seconds": 0.01}),
+    Plan("by_cron", _BY_CRON, Overlap.ALLOW_ALL, "single_async", {"seconds": 0.01}),
+    Plan("never_beside", _EVERY_SECOND, Overlap.SKIP, "single_async", {"seconds": 1.3}),
+    Plan("in_a_row", _EVERY_OTHER, Overlap.BUFFER_ALL, "single_async", {"seconds": 0.5}, 2),
+    Plan("one_waits", _EVERY_SECOND, Overlap.BUFFER_ONE, "single_async", {"seconds": 1.3}),
+    Plan("the_latest", _EVERY_OTHER, Overlap.CANCEL_OTHER, "single_async", {"seconds": 3.0}),
     Plan("changing", _EVERY_SECOND, Overlap.ALLOW_ALL, "single_async", {"seconds": 0.01}),
     Plan("resting", _EVERY_SECOND, Overlap.ALLOW_ALL, "single_async", {"seconds": 0.01}),
 ]
@@ -118,7 +118,11 @@ class Planner:
             await client.ask(put_schedule, intent, by="planner")
 
         asked = Asked(0, 0.0, "put_schedule", dag=plan.dag, schedule=plan.name, spec=encoded)
-        return (await self._books.asking(asked, put)).answer
+        answered = await self._books.asking(asked, put)
+        if answered.answer == "failed":
+            # Nothing is wrong with any of these plans.
+            self._books.surprises.append(f"`{plan.name}` was refused: {answered.error}")
+        return answered.answer
 
     async def _remove(self, name: str) -> str:
         """Once: it is gone, or it was never there."""

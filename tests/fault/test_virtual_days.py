@@ -68,9 +68,9 @@ _HOUR = timedelta(hours=1)
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _LINES = ("*/20 * * * *", "5,35 */2 * * *", "0 6 * * *", "30 9-17 * * 1-5", "15 0 1-15 3 *")
 _INTERVALS = (420, 900, 1860, 5400)
-STRICT = ("strict 1", "strict 2", "strict 3")
+STRICT = ("strict_1", "strict_2", "strict_3")
 """Whatever happens, each of their instants becomes a run, but for those of a pause."""
-LOOSE = ("loose 1", "loose 2", "loose 3")
+LOOSE = ("loose_1", "loose_2", "loose_3")
 """With policies, by which fires are skipped, too."""
 
 

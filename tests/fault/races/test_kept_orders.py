@@ -55,14 +55,3 @@ async def test_the_mix_of_seed_2265000739(arena: Arena) -> None:
 async def test_the_mix_of_seed_4226746993(arena: Arena) -> None:
     """A claim that waits for its lease holds no rows of ready, for which a stop would wait."""
     await replay_mix(arena, seed=4226746993, by_hand=False)
-
-
-async def test_pause_and_remove_in_due(arena: Arena) -> None:
-    """A pause that waited for a removal paused what was gone; a resume would have fired it again"""
-    await replay(
-        arena,
-        world="due",
-        operations=("pause", "remove"),
-        endings=("commit", "commit"),
-        order="2 1 2 2 1 2 2 2 2 2 2 1 1 1",
-    )
