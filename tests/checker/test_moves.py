@@ -76,13 +76,17 @@ async def test_a_record_of_an_attempt_that_is_rewritten_is_caught(surgery: Surge
 
 
 async def test_a_run_that_is_opened_without_its_tasks_is_caught(surgery: Surgery) -> None:
-    run = await surgery.connection.fetchval("select max(id) from mainspring.run")
+    run = await surgery.connection.fetchval(
+        "select max(id) from mainspring.run where open_tasks is not null"
+    )
     await surgery.sql(f"update mainspring.run set state = 'running' where id = {run}")
     await surgery.finds("T1", f"run {run} was opened again", "with none of its tasks")
 
 
 async def test_a_closed_run_that_changes_is_caught(surgery: Surgery) -> None:
-    run = await surgery.connection.fetchval("select max(id) from mainspring.run")
+    run = await surgery.connection.fetchval(
+        "select max(id) from mainspring.run where open_tasks is not null"
+    )
     await surgery.sql(f"update mainspring.run set stop = 'cancel' where id = {run}")
     await surgery.finds("T1", f"run {run} was succeeded and was changed")
 
