@@ -36,7 +36,7 @@ bench-check: install ## Measure briefly and compare with bench/baseline.json
 .PHONY: test
 test: install ## Run the tests but those of tests/fault (WORKERS=2, ARGS="-k lease")
 	@$(SAY) "pytest, $(WORKERS) at a time"
-	@$(BIN)/pytest -n $(WORKERS) --ignore tests/fault $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --ignore tests/fault $(ARGS)
 
 .PHONY: fault
 fault: install ## Try to break every promise: storms, races, crash points, the bug museum
