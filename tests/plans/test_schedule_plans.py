@@ -176,11 +176,12 @@ async def test_moves_grow_with_their_number_and_no_faster(
 
 
 async def test_following_reads_as_many_runs_as_it_is_told(connection: Connection) -> None:
-    plan = await explain(connection, "followed_schedules", 0, 50, run=True)
+    plan = await explain(connection, "followed_schedules", 0, 0, 50, run=True)
     assert_bounded(plan)
-    assert handled(plan, "schedule_run_pkey") == 50, plan.text
+    # And whether a schedule whose fires wait has any.
+    assert handled(plan, "schedule_run_pkey") <= 50 + 50, plan.text
     buffered = [node for node in plan.root.walk() if "fire_" in (node.index or "")]
-    assert sum(node.handled for node in buffered) <= 50 + len(buffered), plan.text
+    assert sum(node.handled for node in buffered) <= 50 + 50 + len(buffered), plan.text
 
 
 async def test_a_page_of_the_ledger_is_read_from_its_place(connection: Connection) -> None:

@@ -18,7 +18,12 @@ import msgspec
 from mainspring.schedule.specs import Overlap, ScheduleSpec
 from mainspring.store.connection import Connection, Line
 from mainspring.store.runs import Stop, stop_runs
-from mainspring.store.schedules import StandingSchedule, followed_schedules, standing_schedules
+from mainspring.store.schedules import (
+    BEGINNING_OF_ROUND,
+    StandingSchedule,
+    followed_schedules,
+    standing_schedules,
+)
 from mainspring.store.settling import Settler
 from mainspring.store.wakeups import Bell
 
@@ -38,27 +43,28 @@ class FollowRuns:
         self._line = line
         self._bell = bell
         self._settler = Settler()
-        self._above = 0
+        self._above = BEGINNING_OF_ROUND
 
     async def run(self) -> None:
         while True:
             began = time.monotonic()
             await self._line.call(self.step)
             # With very many runs to look at it takes at most a third of the time.
-            await asyncio.sleep(max(_REST_SECONDS, 2 * (time.monotonic() - began)))
+            rest = _REST_SECONDS if self._above == BEGINNING_OF_ROUND else 0.0
+            await asyncio.sleep(max(rest, 2 * (time.monotonic() - began)))
 
     async def step(self, connection: Connection, now: datetime | None = None) -> int:
         """Look at some schedules of which a run has closed or a fire waits; says at how many."""
-        ids = await followed_schedules(connection, self._above, _LIMIT)
-        self._above = ids[-1] if len(ids) >= _LIMIT else 0
-        if not ids:
+        followed = await followed_schedules(connection, self._above, _LIMIT)
+        self._above = followed.last or BEGINNING_OF_ROUND
+        if not followed.schedules:
             return 0
-        standing = await standing_schedules(connection, now, ids)
+        standing = await standing_schedules(connection, now, followed.schedules)
         moved = await self._settler.settle(connection, standing, now)
         self._bell.ready(moved.lanes)
         for schedule in standing:
             await self._stop_replaced(connection, schedule)
-        return len(ids)
+        return len(standing)
 
     async def _stop_replaced(self, connection: Connection, schedule: StandingSchedule) -> None:
         """Runs that a fire in the buffer is to replace. Asked again until they have closed."""

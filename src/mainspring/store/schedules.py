@@ -117,6 +117,15 @@ class Moved(msgspec.Struct, frozen=True):
     lanes: set[int]
 
 
+BEGINNING_OF_ROUND = (0, 0)
+
+
+class Followed(msgspec.Struct, frozen=True):
+    schedules: list[int]
+    last: tuple[int, int] | None
+    """The last schedule and run that were looked at; None at the end of the round."""
+
+
 async def due_schedules(
     connection: Connection,
     now: datetime | None,
@@ -125,11 +134,14 @@ async def due_schedules(
     limit: int,
     *,
     among: Collection[int] = ALL_SHARDS,
+    look_until: datetime | None = None,
 ) -> list[StandingSchedule]:
     """Those of `shards` that are due, and of the others `among` all those that are overdue."""
     others = [number for number in among if number not in shards]
     rows = await fetch(
-        connection, statement("due_schedules"), now, shards, look_from, limit, others
+        connection,
+        statement("due_schedules"),
+        *(now, shards, look_from, limit, others, look_until),
     )
     return [_standing(row) for row in rows]
 
@@ -154,9 +166,12 @@ async def next_due(
     return row["now"], row["next_fire_at"]
 
 
-async def followed_schedules(connection: Connection, above: int, limit: int) -> list[int]:
-    rows = await fetch(connection, statement("followed_schedules"), above, limit)
-    return [row["schedule_id"] for row in rows]
+async def followed_schedules(
+    connection: Connection, above: tuple[int, int] = BEGINNING_OF_ROUND, limit: int = 200
+) -> Followed:
+    row = (await fetch(connection, statement("followed_schedules"), *above, limit))[0]
+    last = None if row["run_id"] is None else (row["schedule_id"], row["run_id"])
+    return Followed(row["ids"], last)
 
 
 async def verdicts(connection: Connection, run_ids: Sequence[int]) -> list[tuple[int, bool]]:

@@ -457,7 +457,7 @@ async def _follow(connection: Connection, caller: Caller) -> Answer:
     """Also worlds before this one may have something to follow, and their ids are lower."""
     world = caller.world
     duty = FollowRuns(Line("", name="nobody"), SILENT)
-    duty._above = world.schedule_id - 1
+    duty._above = (world.schedule_id - 1, 2**62)
     await duty.step(connection, world.now)
     return Answer(None)
 

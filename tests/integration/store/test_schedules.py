@@ -10,10 +10,13 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from mainspring.domain.errors import ConflictError, InputError, InvalidSchedule, NotFoundError
+from mainspring.engine.fire_schedules import BEHIND_LIMIT, FireSchedules
+from mainspring.engine.shards import Shards
 from mainspring.schedule.calendars import CalendarSpec
 from mainspring.schedule.specs import (
     CronSpec,
@@ -25,7 +28,7 @@ from mainspring.schedule.specs import (
 )
 from mainspring.schedule.timetable import Timetable
 from mainspring.store import settling
-from mainspring.store.connection import Connection, connect, fetch
+from mainspring.store.connection import Connection, Line, connect, fetch
 from mainspring.store.dags import register_dag
 from mainspring.store.runs import stop_runs
 from mainspring.store.schedule_changes import (
@@ -47,6 +50,7 @@ from mainspring.store.schedules import (
     standing_schedules,
 )
 from mainspring.store.settling import FIRES_PER_MOVE, Settler
+from mainspring.store.wakeups import Bell
 from tests.support.factory import dag_of
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -79,8 +83,8 @@ class Stage:
         return moves
 
     async def follow(self, now: datetime) -> None:
-        ids = await followed_schedules(self.connection, 0, 100)
-        standing = await standing_schedules(self.connection, now, ids)
+        followed = await followed_schedules(self.connection)
+        standing = await standing_schedules(self.connection, now, followed.schedules)
         await self.settler.settle(self.connection, standing, now)
 
     async def put(self, spec: ScheduleSpec, now: datetime = NOON, **options: object) -> int:
@@ -489,6 +493,54 @@ async def test_fires_of_a_paused_dag_are_skipped(stage: Stage) -> None:
         ("skipped", "pause", 60, 180, 3),
         ("fired", None, 240, 240, 1),
     ]
+
+
+async def test_a_run_that_closes_is_noticed_however_many_others_are_open(stage: Stage) -> None:
+    for name in ("a", "b", "c"):
+        intent = Intent(name, "sample", every(60, overlap=Overlap.BUFFER_ALL))
+        await create_schedule(stage.connection, intent, by="tests", now=NOON)
+    await stage.tick(at(60))
+    *_, last = await stage.open_runs()
+    await stop_runs(stage.connection, [last], "cancel", now=at(61))
+    [closed] = await fetch(
+        stage.connection, "select schedule_id from mainspring.run where id = $1", last
+    )
+    seen, above = [], (0, 0)
+    while True:
+        followed = await followed_schedules(stage.connection, above, 1)
+        seen += followed.schedules
+        if followed.last is None:
+            break
+        above = followed.last
+    assert seen == [closed["schedule_id"]]
+
+
+async def test_who_has_much_to_catch_up_does_not_delay_the_others(
+    stage: Stage, database_url: str
+) -> None:
+    for number in range(BEHIND_LIMIT + 5):
+        intent = Intent(f"behind-{number}", "sample", every(1, misfire=Misfire.ALL))
+        await create_schedule(stage.connection, intent, by="tests", now=NOON)
+    line = Line(database_url, name="engine")
+    shards = Shards(line, uuid4(), "engine")
+    await shards.step()
+    engine = FireSchedules(line, shards, Bell(line))
+    now = at(1200)
+    await stage.put(every(60), at(1190))
+    await engine.step(stage.connection, now)
+    rows = await fetch(
+        stage.connection,
+        "select s.name, count(*) from mainspring.fire f"
+        " join mainspring.schedule s on s.id = f.schedule_id group by 1",
+    )
+    counts = {row["name"]: row["count"] for row in rows}
+    assert counts.pop("tick") == 1
+    assert set(counts.values()) == {FIRES_PER_MOVE}
+    assert len(counts) == BEHIND_LIMIT
+    while await engine.step(stage.connection, now):
+        pass
+    assert len(await stage.fired()) == 1200 * (BEHIND_LIMIT + 5) + 1
+    await line.close()
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -39,17 +39,20 @@ join mainspring.version v on v.id = d.version_id
 -- Those of some shards that are due, and those of other shards that are overdue by more than a
 -- second: an engine that died or hangs is stood in for. Dead rows before `$3` are not waded through,
 -- nor are rows of a shard that is not looked for: the index knows the shard.
--- $1 now  $2 shards  $3 look from here  $4 limit  $5 other shards
+-- $1 now  $2 shards  $3 look from here  $4 limit  $5 other shards  $6 up to here, or null
 with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
+bound as materialized (
+  select least(now, $6::timestamptz) as due, least(now - interval '1 second', $6) as overdue
+  from clock),
 chosen as materialized (
   select * from (
     (select s.* from mainspring.schedule_state s
-     where s.next_fire_at >= $3 and s.next_fire_at <= (select now from clock)
+     where s.next_fire_at >= $3 and s.next_fire_at <= (select due from bound)
        and s.shard = any($2::smallint[])
      order by s.next_fire_at limit $4)
     union all
     (select s.* from mainspring.schedule_state s
-     where s.next_fire_at >= $3 and s.next_fire_at < (select now from clock) - interval '1 second'
+     where s.next_fire_at >= $3 and s.next_fire_at < (select overdue from bound)
        and s.shard = any($5::smallint[])
      order by s.next_fire_at limit $4)) due
   order by due.next_fire_at
@@ -79,19 +82,33 @@ select schedule_id from mainspring.schedule_state where schedule_id = any($1::in
 order by schedule_id for update;
 
 -- name: followed_schedules
--- Tracked ones of which a run has closed, or a fire waits in the buffer.  $1 above this id  $2 limit
-select distinct c.schedule_id
-from (
-  select o.schedule_id from (
-    select * from mainspring.schedule_run o where o.schedule_id > $1
-    order by o.schedule_id limit $2) o
-  left join mainspring.run r on r.id = o.run_id
+-- Of the next runs that are followed: the schedules of those that have closed, or for whose end a fire
+-- waits; at the beginning of a round also schedules with fires that wait for nothing that is listed. And
+-- how far that was, if there may be more.
+-- $1 above this schedule  $2 and this one of its runs  $3 limit
+with slice as materialized (
+  select o.schedule_id, o.run_id from mainspring.schedule_run o
+  where (o.schedule_id, o.run_id) > ($1::int, $2::bigint)
+  order by o.schedule_id, o.run_id
+  limit $3),
+found as (
+  select s.schedule_id
+  from slice s
+  left join mainspring.run r on r.id = s.run_id
   left join mainspring.task t on r.open_tasks is null and t.id = r.id
   where r.id is null or coalesce(r.finished_at, t.finished_at) is not null
-  union all
-  (select f.schedule_id from mainspring.fire f
-   where f.outcome = 'buffered' and f.schedule_id > $1 order by f.schedule_id limit $2)) c
-order by 1;
+    or (select true from mainspring.fire f
+        where f.schedule_id = s.schedule_id and f.outcome = 'buffered' limit 1)
+  union
+  select f.schedule_id from (
+    select f.schedule_id from mainspring.fire f
+    where $1 = 0 and f.outcome = 'buffered' order by f.schedule_id limit $3) f
+  where (select true from mainspring.schedule_run o where o.schedule_id = f.schedule_id limit 1) is null)
+select array(select schedule_id from found order by 1) as ids, last.schedule_id, last.run_id
+from (select 1) as one
+left join lateral (
+  select * from slice order by schedule_id desc, run_id desc limit 1) last
+  on (select count(*) from slice) = $3;
 
 -- name: verdicts
 -- Whether runs that have closed had failed, in the order of their ends.  $1 run ids
