@@ -219,8 +219,10 @@ class Look(msgspec.Struct, frozen=True):
 
 _LOOK = """
 select
+  -- And what will make more of them: fires that wait, backfills that go on.
   (select count(*) from mainspring.task where state in ('waiting', 'ready', 'backoff', 'parked'))
-    as open_tasks,
+    + (select count(*) from mainspring.fire where outcome = 'buffered')
+    + (select count(*) from mainspring.backfill where state = 'running') as open_tasks,
   (select coalesce(max(number), $1) from checker.move where number > $1
     and relation not in ('lease', 'shard', 'worker')) as last_move,
   (select beat from mainspring.shard where number = 0) as shard_beat,

@@ -248,7 +248,7 @@ async def remove_schedule(
     now: datetime | None = None,
     tenant_id: int = DEFAULT_TENANT,
 ) -> Changed:
-    """It is no more; what it has fired, and its ledger, stay."""
+    """It is no more; what it has fired, and its ledger, stay. Fires that wait never start."""
     async with connection.transaction():
         known = await _locked(connection, name, tenant_id)
         if known is not None and not known.gone and known.in_code != from_code:
@@ -256,15 +256,10 @@ async def remove_schedule(
         change = await _Change.begin(connection, name, now, tenant_id)
         if change.standing.paused:
             await change.leave_pause()
+        schedule_id, at = change.standing.schedule_id, change.standing.now
+        await fetch(connection, statement("drop_buffered"), schedule_id, at)
         await fetch(
-            connection,
-            statement("rest_schedule"),
-            change.standing.schedule_id,
-            False,
-            None,
-            None,
-            True,
-            change.standing.now,
+            connection, statement("rest_schedule"), schedule_id, False, None, None, True, at
         )
         return Changed(None, frozenset(change.lanes))
 

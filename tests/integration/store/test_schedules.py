@@ -449,6 +449,22 @@ async def test_what_is_made_anew_is_not_paused_because_one_of_that_name_was(stag
     assert await stage.fired() == [60]
 
 
+@pytest.mark.parametrize("paused", [False, True])
+async def test_fires_that_wait_go_with_their_schedule(stage: Stage, paused: bool) -> None:
+    await stage.put(every(60, overlap=Overlap.BUFFER_ALL))
+    await stage.tick(at(60))
+    await stage.tick(at(120))
+    if paused:
+        await pause_schedule(stage.connection, "tick", by="tests", now=at(130))
+    await remove_schedule(stage.connection, "tick", now=at(140))
+    await stage.end_runs(at(150))
+    await stage.follow(at(151))
+    assert await stage.ledger() == [
+        ("fired", None, 60, 60, 1),
+        ("skipped", "overlap", 120, 120, 1),
+    ]
+
+
 async def test_a_name_is_taken_once(stage: Stage) -> None:
     await stage.put(every(60))
     with pytest.raises(ConflictError, match="already"):

@@ -269,6 +269,11 @@ update mainspring.schedule_state s
 set turn = s.turn + 1, next_fire_at = null, cursor_at = greatest(s.cursor_at, $6)
 from changed c where s.schedule_id = c.id;
 
+-- name: drop_buffered
+-- Of a schedule that goes: nobody would see these wait.  $1 schedule  $2 now
+update mainspring.fire set outcome = 'skipped', reason = 'overlap', decided_at = $2::timestamptz
+where schedule_id = $1 and outcome = 'buffered';
+
 -- name: note_pause
 -- Of what is paused already: since when it is stays.  $1 schedule  $2 by whom  $3 note
 update mainspring.schedule set paused_by = $2, pause_note = $3 where id = $1;
