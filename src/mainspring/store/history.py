@@ -33,10 +33,14 @@ PARTITIONED = {
 """Tables by period, each with the column that its period is found by."""
 
 _STILL_NEEDED = {
-    "fire": "x.outcome = 'buffered'"
+    "fire": "x.outcome = 'buffered' or x.decided_at >= '{finished_before}'"
     " or x.id in (select range_id from mainspring.schedule_state where range_id is not null)"
+    # Of what had waited in a buffer the run may be younger by periods.
+    " or exists (select 1 from mainspring.run r where r.id = x.run_id)"
+    " or exists (select 1 from mainspring.run_history r"
+    "  where r.id = x.run_id and r.id >= {until_id})"
 }
-"""What stays, whatever its age, beside what belongs to open tasks."""
+"""What stays beside what belongs to open tasks."""
 
 _AHEAD_IDS = 20_000_000
 _PERIOD_IDS_MIN = 10_000_000
@@ -132,7 +136,10 @@ async def drop_old_period(connection: Connection, finished_before: datetime) -> 
         first_id, until_id = period
         await list_objects_of_period(connection, first_id, until_id)
         for parent, column in PARTITIONED.items():
-            await _fold_into_older(connection, parent, column, first_id, until_id)
+            needed = _STILL_NEEDED.get(parent, "false").format(
+                finished_before=finished_before.isoformat(), until_id=until_id
+            )
+            await _fold_into_older(connection, parent, column, period, needed)
         await fetch(connection, statement("forget_problems"), first_id, until_id)
         await fetch(connection, statement("drop_period"), first_id)
         return True
@@ -143,23 +150,24 @@ async def _old_period(connection: Connection, finished_before: datetime) -> tupl
     rows = await fetch(connection, statement("first_period"))
     if not rows or not rows[0]["spent"]:
         return None
-    newest_end: datetime | None = rows[0]["newest_end"]
-    if newest_end is not None and newest_end >= finished_before:
+    newest_at: datetime | None = rows[0]["newest_at"]
+    if newest_at is not None and newest_at >= finished_before:
         return None
     return rows[0]["first_id"], rows[0]["until_id"]
 
 
 async def _fold_into_older(
-    connection: Connection, parent: str, column: str, first_id: int, until_id: int
+    connection: Connection, parent: str, column: str, bounds: tuple[int, int], needed: str
 ) -> None:
-    """Widen `…_older` over the period and keep of it only what open runs need."""
+    """Widen `…_older` over the period and keep of it only what open runs need, or is `needed`."""
+    first_id, until_id = bounds
     period, older = f"mainspring.{parent}_{first_id}", f"mainspring.{parent}_older"
     await connection.execute(f"alter table mainspring.{parent} detach partition {period}")
     await connection.execute(f"alter table mainspring.{parent} detach partition {older}")
     await connection.execute(
         f"insert into {older} select x.* from {period} x"
         f" where exists (select 1 from mainspring.task t where t.id = x.{column})"
-        f" or ({_STILL_NEEDED.get(parent, 'false')})"
+        f" or ({needed})"
     )
     await connection.execute(f"drop table {period}")
     await connection.execute(
@@ -171,6 +179,7 @@ async def _fold_into_older(
 async def forget_runs(connection: Connection, finished_before: datetime, limit: int) -> int:
     """Delete some old runs that share their period with younger ones; says how many."""
     rows = await fetch(connection, statement("forget_runs"), finished_before, limit)
+    await fetch(connection, statement("forget_fires"), finished_before)
     forgotten: int = rows[0]["forgotten"]
     return forgotten
 

@@ -169,6 +169,61 @@ async def test_a_fire_that_waits_outlives_its_period_and_so_does_a_range_that_gr
     assert [row["id"] for row in rows] == [1, 3]
 
 
+async def test_the_ledger_is_kept_as_long_as_runs_though_none_of_its_runs_is_in_history(
+    connection: Connection,
+) -> None:
+    await _ledger(connection, {1: "now()"} | dict.fromkeys(range(2, 1100), _DAYS_AGO))
+    await connection.execute("select setval('mainspring.id_block', $1)", PERIOD_IDS + 1)
+    cutoff = await _now(connection) - LATER
+    assert await drop_old_period(connection, cutoff), "its last entry is old"
+    rows = await fetch(connection, "select id from mainspring.fire")
+    assert [row["id"] for row in rows] == [1], "and a younger one among the others is kept"
+    await forget_runs(connection, cutoff, 10)
+    assert await connection.fetchval("select count(*) from mainspring.fire") == 1
+    await forget_runs(connection, await _now(connection) + LATER, 10)
+    assert await connection.fetchval("select count(*) from mainspring.fire") == 0
+
+
+async def test_a_period_whose_last_fires_are_young_stays(connection: Connection) -> None:
+    await _ledger(connection, {1: _DAYS_AGO, 2: "now()"})
+    await connection.execute("select setval('mainspring.id_block', $1)", PERIOD_IDS + 1)
+    assert not await drop_old_period(connection, await _now(connection) - LATER)
+
+
+async def test_the_entry_of_a_fire_that_had_waited_is_kept_as_long_as_its_run(
+    connection: Connection,
+) -> None:
+    dag = await register_dag(connection, SINGLE, "snapshot")
+    await connection.execute("select setval('mainspring.id_block', $1)", PERIOD_IDS + 1)
+    run_id = await start_run(connection, dag)
+    worker = await BareWorker.join(connection, SINGLE)
+    await worker.end((await worker.claim())[0])
+    await _archive_all(connection)
+    await _ledger(connection, {1: _DAYS_AGO}, run_id=run_id)
+    assert await drop_old_period(connection, await _now(connection) - LATER)
+    assert await connection.fetchval("select run_id from mainspring.fire") == run_id
+    await forget_runs(connection, await _now(connection) + LATER, 10)
+    assert await connection.fetchval("select count(*) from mainspring.fire") == 0
+
+
+_DAYS_AGO = "now() - interval '2 days'"
+
+
+async def _ledger(
+    connection: Connection, decided: dict[int, str], *, run_id: int | None = None
+) -> None:
+    """Entries of a schedule's ledger, by id, as they were decided upon."""
+    outcome = "'skipped', 'pause'" if run_id is None else "'fired', null"
+    for number, decided_at in decided.items():
+        instant = f"'epoch'::timestamptz + {number} * interval '1 hour'"
+        await connection.execute(
+            "insert into mainspring.fire"
+            f" select {number}, {instant}, {instant}, {instant} + interval '1 hour', {decided_at},"
+            f"  $1, 1, 1, 1, {outcome}",
+            run_id,
+        )
+
+
 async def test_dropping_does_not_queue_behind_a_reader(
     connection: Connection, database_url: str
 ) -> None:

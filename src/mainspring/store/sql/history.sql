@@ -119,10 +119,16 @@ from mainspring.period;
 insert into mainspring.period (first_id, until_id) values ($1, $2);
 
 -- name: first_period
--- The oldest period, when its newest end was, and whether an open run has its ids.
+-- The oldest period, whether its ids are all handed out, and when its newest run ended or fire was
+-- decided upon. Ids rise with time but for the blocks that engines hold, so the last entries of the
+-- ledger tell how old it is; a younger one among the others is kept by name: see `_STILL_NEEDED`.
 select p.first_id, p.until_id, p.until_id <= (select last_value from mainspring.id_block) as spent,
-  (select max(finished_at) from mainspring.run_history
-   where id >= p.first_id and id < p.until_id) as newest_end
+  greatest(
+    (select max(finished_at) from mainspring.run_history
+     where id >= p.first_id and id < p.until_id),
+    (select max(decided_at) from (
+       select decided_at from mainspring.fire
+       where id >= p.first_id and id < p.until_id order by id desc limit 1000) newest)) as newest_at
 from mainspring.period p order by p.first_id limit 1;
 
 -- name: drop_period
@@ -162,12 +168,19 @@ problems as (
   where p.task_id >= o.id and p.task_id < o.id + o.tasks),
 remarks as (
   delete from mainspring.remark m using old o
-  where m.task_id >= o.id and m.task_id < o.id + o.tasks),
-fires as (
-  -- The ledger of a period is kept whole, until the period goes.
-  delete from mainspring.fire f using old o
-  where f.id = o.id and f.id < (select min(first_id) from mainspring.period))
+  where m.task_id >= o.id and m.task_id < o.id + o.tasks)
 select count(*)::int as forgotten from old;
+
+-- name: forget_fires
+-- Of the ledger what has outlived its period, once nothing needs it any more. The ledger of a period
+-- is kept whole until the period goes.  $1 decided before
+delete from mainspring.fire f
+where f.id < (select min(first_id) from mainspring.period) and f.decided_at < $1
+  and f.outcome <> 'buffered'
+  and not exists (select 1 from mainspring.run r where r.id = f.run_id)
+  and not exists (select 1 from mainspring.run_history r where r.id = f.run_id)
+  and not exists (select 1 from mainspring.schedule_state s
+    where s.schedule_id = f.schedule_id and s.range_id = f.id);
 
 -- name: count_old
 -- $1 finished before
