@@ -803,6 +803,7 @@ CREATE TABLE mainspring.schedule_state (
     tenant_id integer NOT NULL,
     shard smallint NOT NULL,
     tracked boolean NOT NULL,
+    alone boolean NOT NULL,
     turn bigint DEFAULT 0 NOT NULL,
     next_fire_at timestamp with time zone,
     cursor_at timestamp with time zone NOT NULL,

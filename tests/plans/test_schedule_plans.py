@@ -61,7 +61,8 @@ async def _fill(url: str) -> None:
         ScheduleSpec((CronSpec(line.expression),), overlap=Overlap.BUFFER_ALL)
     )
     await connection.execute(
-        "update mainspring.schedule_state set tracked = true where schedule_id % 10 = 0"
+        "update mainspring.schedule_state set tracked = true, alone = true"
+        " where schedule_id % 10 = 0"
     )
     await connection.execute("update mainspring.schedule set spec = $1 where id % 10 = 0", tracked)
     settler = Settler()
@@ -110,7 +111,8 @@ async def test_a_look_reads_as_many_as_it_takes_however_many_are_due(
     plan = await looking(connection, DUE, list(ALL_SHARDS))
     assert_bounded(plan)
     assert handled(plan, "schedule_due") == 100, plan.text
-    assert handled(plan, "schedule_pkey") == 100, plan.text
+    # Each once to see who stands alike, and once more of those that are told.
+    assert 100 <= handled(plan, "schedule_pkey") <= 200, plan.text
     assert {"schedule_due", "schedule_pkey", "dag_pkey", "version_pkey"} <= plan.indexes()
 
 
@@ -142,7 +144,7 @@ async def moving(connection: Connection, count: int, monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as patch:
         patch.setattr(settling, "move_schedules", keep)
         await Settler().settle(connection, due, now)
-    assert len(moves) == count
+    assert sum(len(move.turns) for move in moves) == count
     return await explain_call(connection, "move_schedules", move_schedules, moves, now)
 
 

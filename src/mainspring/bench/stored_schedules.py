@@ -75,9 +75,9 @@ async def store_schedules(
         await _copy(
             connection,
             "schedule_state",
-            "schedule_id tenant_id shard tracked next_fire_at cursor_at",
+            "schedule_id tenant_id shard tracked alone next_fire_at cursor_at",
             [
-                (id, DEFAULT_TENANT, shard_of(_name(id)), False, fires[line], before)
+                (id, DEFAULT_TENANT, shard_of(_name(id)), False, False, fires[line], before)
                 for id, line in batch
             ],
         )

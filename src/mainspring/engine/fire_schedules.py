@@ -95,7 +95,7 @@ class FireSchedules:
         moved = await self._settler.settle(connection, due, now)
         faults.point("schedules have moved and nobody was woken")
         self._bell.ready(moved.lanes)
-        return len(due), len(moved.schedules)
+        return sum(each.many for each in due), len(moved.schedules)
 
     async def _rest_seconds(self, connection: Connection) -> float:
         now, next_fire_at = await next_due(connection, None)

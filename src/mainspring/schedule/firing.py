@@ -22,7 +22,8 @@ from typing import assert_never
 
 import msgspec
 
-from mainspring.schedule.specs import Misfire, Overlap, ScheduleSpec
+from mainspring.schedule.cron_fields import spreads
+from mainspring.schedule.specs import CronSpec, Misfire, Overlap, ScheduleSpec
 from mainspring.schedule.timetable import Fire, Timetable
 
 _SECOND = timedelta(seconds=1)
@@ -117,6 +118,17 @@ def decide_buffer(spec: ScheduleSpec, standing: Standing) -> int:
 def is_tracked(spec: ScheduleSpec) -> bool:
     """Whether its fires depend on how its runs are doing."""
     return spec.overlap is not Overlap.ALLOW_ALL or spec.pause_after_failures is not None
+
+
+def stands_alone(spec: ScheduleSpec) -> bool:
+    """Whether its fires depend on more than its spec and the time: on its runs, on how many there
+    were, or on its name."""
+    return is_tracked(spec) or spec.limit is not None or depends_on_name(spec)
+
+
+def depends_on_name(spec: ScheduleSpec) -> bool:
+    lines = (when.expression for when in spec.when if isinstance(when, CronSpec))
+    return spec.jitter_seconds > 0 or any(spreads(line) for line in lines)
 
 
 class _Ledger:

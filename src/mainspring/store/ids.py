@@ -47,7 +47,14 @@ class Ids:
         missing = small - (self._end - self._next) - BLOCK_IDS * len(self._spare)
         if missing > 0:
             self._spare.extend(await _reserve(connection, -(-missing // BLOCK_IDS)))
-        return [await self.take(connection, count) for count in counts]
+        firsts = []
+        for count in counts:
+            if self._end - self._next < count:
+                firsts.append(await self.take(connection, count))
+            else:
+                firsts.append(self._next)
+                self._next += count
+        return firsts
 
     def _open(self, block: int) -> None:
         if block != self._end:

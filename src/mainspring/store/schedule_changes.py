@@ -27,7 +27,7 @@ from mainspring.domain.notes import checked_note
 from mainspring.domain.parameters import ParameterCheck
 from mainspring.schedule.calendars import Calendar, CalendarSpec
 from mainspring.schedule.explaining import explain
-from mainspring.schedule.firing import Outcome, Reason, is_tracked
+from mainspring.schedule.firing import Outcome, Reason, is_tracked, stands_alone
 from mainspring.schedule.specs import DatesSpec, OnceSpec, ScheduleSpec, When, check_spec
 from mainspring.schedule.timetable import Timetable
 from mainspring.store.connection import Connection, fetch
@@ -196,6 +196,7 @@ async def create_schedules(
         [is_tracked(intent.spec) for intent in intents],
         [each.next_fire_at for each in made],
         at,
+        [stands_alone(intent.spec) for intent in intents],
     )
     return {row["name"]: row["id"] for row in rows}
 
@@ -368,7 +369,7 @@ class _Change:
         if first is not None and last is not None and first.at <= last.at:
             rows = [
                 LedgerRow(
-                    await self._settler.take_id(self._connection),
+                    [await self._settler.take_id(self._connection)],
                     first.at,
                     last.at,
                     next_fire_at,
@@ -378,15 +379,12 @@ class _Change:
                 )
             ]
         move = Move(
-            standing.schedule_id,
-            standing.turn,
+            [standing.schedule_id],
+            [standing.turn],
+            standing.tasks,
             standing.version,
             next_fire_at,
             standing.now,
-            0,
-            0,
-            None,
-            None,
             rows=rows,
         )
         moved = await move_schedules(
@@ -432,6 +430,7 @@ async def _put(
         statement("put_schedule"),
         *(known.id, dag.id, encoded_spec(intent), encoded_parameters(intent)),
         *(intent.in_code, intent.note, by, is_tracked(intent.spec), next_fire_at, at),
+        stands_alone(intent.spec),
     )
     return Put(known.id, rows[0]["version"], next_fire_at, frozenset(lanes))
 

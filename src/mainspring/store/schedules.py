@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from itertools import repeat
 from typing import Any
 
 import asyncpg
@@ -25,6 +26,9 @@ class StandingSchedule(msgspec.Struct, frozen=True):
 
     schedule_id: int
     turn: int
+    alike_ids: list[int] | None
+    """Of several that stand so and do the same: all of them, itself first; and their turns."""
+    alike_turns: list[int] | None
     tracked: bool
     next_fire_at: datetime | None
     cursor_at: datetime
@@ -52,11 +56,15 @@ class StandingSchedule(msgspec.Struct, frozen=True):
     buffered_ids: list[int] | None
     buffered_fires: list[datetime] | None
 
+    @property
+    def many(self) -> int:
+        return 1 if self.alike_ids is None else len(self.alike_ids)
+
 
 class MadeRun(msgspec.Struct, frozen=True):
-    """A run, and its row of the ledger, which has its id."""
+    """A run of each schedule that moves, and its row of the ledger, which has its id."""
 
-    id: int
+    ids: Sequence[int]
     version_id: int
     snapshot_id: int
     parameters: bytes | None
@@ -69,9 +77,9 @@ class MadeRun(msgspec.Struct, frozen=True):
 
 
 class LedgerRow(msgspec.Struct, frozen=True):
-    """What became of fires that made no run."""
+    """What became of fires that made no run; a row for each schedule that moves."""
 
-    id: int
+    ids: Sequence[int]
     fire_at: datetime
     until_at: datetime
     next_at: datetime | None
@@ -93,17 +101,20 @@ class LedgerChange(msgspec.Struct, frozen=True):
 
 
 class Move(msgspec.Struct):
-    """How a schedule moves, if it stands as it was read."""
+    """How a schedule moves, if it stands as it was read; or several that stand alike."""
 
-    schedule_id: int
-    turn: int
+    schedule_ids: list[int]
+    turns: list[int]
+    tasks: int
+    """Of each run that they make."""
     version: int
     next_fire_at: datetime | None
     cursor_at: datetime
-    fired: int
-    failures: int
-    range_id: int | None
-    range_reason: str | None
+    fired: int = 0
+    failures: int = 0
+    range_ids: Sequence[int] | None = None
+    """The last row of the ledger of each, if that is a range of skips."""
+    range_reason: str | None = None
     pause_note: str | None = None
     rows: list[LedgerRow] = []
     changes: list[LedgerChange] = []
@@ -188,35 +199,42 @@ async def move_schedules(
     tenant_id: int = DEFAULT_TENANT,
 ) -> Moved:
     """Carry out the moves of those schedules that have not moved since they were read."""
-    runs = [(move.schedule_id, run) for move in moves for run in move.runs]
-    rows = [(move, row) for move in moves for row in move.rows]
-    changes = [(move.schedule_id, change) for move in moves for change in move.changes]
-    over = [(move.schedule_id, run_id) for move in moves for run_id in move.over]
+    makes = [(move, run) for move in moves for run in move.runs]
+    rows = [
+        (id, schedule_id, move.version, row)
+        for move in moves
+        for row in move.rows
+        for id, schedule_id in zip(row.ids, move.schedule_ids, strict=True)
+    ]
+    changes = [(move.schedule_ids[0], change) for move in moves for change in move.changes]
+    over = [(move.schedule_ids[0], run_id) for move in moves for run_id in move.over]
     answer = await fetch(
         connection,
         statement("move_schedules"),
-        [run.id for _, run in runs],
-        [run.version_id for _, run in runs],
-        [run.snapshot_id for _, run in runs],
+        [id for _, run in makes for id in run.ids],
+        [run.version_id for _, run in makes],
+        [run.snapshot_id for _, run in makes],
         tenant_id,
-        [schedule_id for schedule_id, _ in runs],
-        [run.parameters for _, run in runs],
-        [run.due_at for _, run in runs],
-        [run.fire_at for _, run in runs],
-        [run.interval_start for _, run in runs],
+        [id for move, _ in makes for id in move.schedule_ids],
+        _numbers(len(run.ids) for _, run in makes),
+        *_columns(
+            [run for _, run in makes],
+            ("parameters", "due_at", "fire_at", "interval_start", "version", "next_at"),
+        ),
         now,
-        [run.version for _, run in runs],
-        [run.next_at for _, run in runs],
+        [id for move in moves for id in move.schedule_ids],
+        [turn for move in moves for turn in move.turns],
+        [id for move in moves for id in move.range_ids or repeat(None, len(move.turns))],
+        _numbers(len(move.turns) for move in moves),
         *_columns(
             moves,
-            ("schedule_id", "turn", "next_fire_at", "cursor_at", "fired", "failures"),
-            ("range_id", "range_reason", "pause_note"),
+            ("next_fire_at", "cursor_at", "fired", "failures", "range_reason", "pause_note"),
         ),
-        [row.id for _, row in rows],
-        [move.schedule_id for move, _ in rows],
-        [move.version for move, _ in rows],
+        [id for id, _, _, _ in rows],
+        [schedule_id for _, schedule_id, _, _ in rows],
+        [version for _, _, version, _ in rows],
         *_columns(
-            [row for _, row in rows],
+            [row for _, _, _, row in rows],
             ("fire_at", "until_at", "next_at", "count", "outcome", "reason"),
         ),
         [change.id for _, change in changes],
@@ -234,8 +252,13 @@ async def move_schedules(
     )
 
 
-def _columns(items: Sequence[Any], *names: Iterable[str]) -> list[list[Any]]:
-    return [[getattr(item, name) for item in items] for group in names for name in group]
+def _numbers(counts: Iterable[int]) -> list[int]:
+    """1 as often as the first says, 2 as often as the second, and so on."""
+    return [number for number, count in enumerate(counts, 1) for _ in range(count)]
+
+
+def _columns(items: Sequence[Any], names: Iterable[str]) -> list[list[Any]]:
+    return [[getattr(item, name) for item in items] for name in names]
 
 
 def _standing(row: asyncpg.Record) -> StandingSchedule:

@@ -9,8 +9,9 @@ anew by whoever looks next.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -21,7 +22,6 @@ from mainspring.domain.errors import InputError, InvalidSchedule, MainspringErro
 from mainspring.domain.parameters import ParameterCheck
 from mainspring.domain.specs import DagSpec
 from mainspring.schedule.calendars import Calendar, CalendarSpec
-from mainspring.schedule.cron_fields import spreads
 from mainspring.schedule.firing import (
     Decision,
     Entry,
@@ -30,8 +30,9 @@ from mainspring.schedule.firing import (
     Standing,
     decide_buffer,
     decide_fires,
+    depends_on_name,
 )
-from mainspring.schedule.specs import CronSpec, ScheduleSpec
+from mainspring.schedule.specs import ScheduleSpec
 from mainspring.schedule.timetable import Timetable
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.ids import Ids
@@ -86,7 +87,7 @@ class Settler:
         await self._prepare(connection, standing, tenant_id)
         ended = await self._ended(connection, standing)
         moves, plans = [], []
-        for schedule in standing:
+        for schedule in _bounded(standing):
             try:
                 plan = self._plan(schedule, ended.get(schedule.schedule_id, ()))
             except MainspringError as error:
@@ -102,7 +103,7 @@ class Settler:
         moved = Moved(set(), set())
         if moves:
             faults.point("moves of schedules are decided and not made")
-        for part in _parts(moves, {each.schedule_id: each.tasks for each in standing}):
+        for part in _parts(moves):
             done = await move_schedules(connection, part, now, tenant_id=tenant_id)
             moved.schedules.update(done.schedules)
             moved.lanes.update(done.lanes)
@@ -251,6 +252,7 @@ class _Plan:
         self._entries: list[tuple[Entry, _Start | None]] = []
         self.counts: list[int] = []
         """Ids, neighbours each time, in the order in which they are used."""
+        self._many = len(move.schedule_ids)
 
     def start_buffered(self, spec: ScheduleSpec, standing: Standing) -> Standing:
         """Those of the buffer for which there is room; how it stands then."""
@@ -276,16 +278,17 @@ class _Plan:
         for entry in decision.entries:
             fires = entry.outcome is Outcome.FIRED
             self._entries.append((entry, self._start(entry.fire_at) if fires else None))
-            self.counts.append(self._schedule.tasks if fires else 1)
+            self.counts += [self._schedule.tasks if fires else 1] * self._many
 
     def carried_out(self, ids: Iterator[int]) -> Move:
         """The move, with its runs and rows of the ledger under these ids."""
         move = self._move
         for entry_id, start in self._starting:
-            run_id = self._make(next(ids), start, None)
+            run_id = next(ids)
+            self._make([run_id], start, None)
             move.changes.append(LedgerChange(entry_id, outcome=Outcome.FIRED, run_id=run_id))
         for entry, maybe_start in self._entries:
-            self._enter(next(ids), entry, maybe_start)
+            self._enter(list(islice(ids, self._many)), entry, maybe_start)
         return move
 
     def _start(self, fire_at: datetime) -> _Start:
@@ -297,12 +300,12 @@ class _Plan:
         interval_start, _ = self._timetable.data_interval(fire_at)
         return _Start(fire_at, start_at, interval_start)
 
-    def _make(self, id: int, start: _Start, entry: Entry | None) -> int:
-        """A run, and its row of the ledger if it has none."""
+    def _make(self, ids: list[int], start: _Start, entry: Entry | None) -> None:
+        """Runs, and their rows of the ledger if they have none."""
         schedule = self._schedule
         self._move.runs.append(
             MadeRun(
-                id,
+                ids,
                 schedule.version_id,
                 schedule.snapshot_id,
                 self._parameters,
@@ -313,19 +316,18 @@ class _Plan:
                 None if entry is None else entry.next_at,
             )
         )
-        return id
 
-    def _enter(self, id: int, entry: Entry, start: _Start | None) -> None:
+    def _enter(self, ids: list[int], entry: Entry, start: _Start | None) -> None:
         move = self._move
         if start is not None:
-            self._make(id, start, entry)
-            move.range_id = move.range_reason = None
+            self._make(ids, start, entry)
+            move.range_ids = move.range_reason = None
             return
         last = move.rows[-1] if move.rows else None
         if entry.reason is None or entry.reason != move.range_reason:
             move.rows.append(
                 LedgerRow(
-                    id,
+                    ids,
                     entry.fire_at,
                     entry.until_at,
                     entry.next_at,
@@ -335,9 +337,9 @@ class _Plan:
                 )
             )
             is_range = entry.outcome is Outcome.SKIPPED
-            move.range_id = id if is_range else None
+            move.range_ids = ids if is_range else None
             move.range_reason = entry.reason if is_range else None
-        elif last is not None and last.id == move.range_id:
+        elif last is not None and last.ids == move.range_ids:
             move.rows[-1] = msgspec.structs.replace(
                 last,
                 until_at=entry.until_at,
@@ -345,10 +347,9 @@ class _Plan:
                 count=last.count + entry.count,
             )
         else:
-            assert move.range_id is not None
-            move.changes.append(
-                LedgerChange(move.range_id, entry.until_at, entry.next_at, entry.count)
-            )
+            assert move.range_ids is not None
+            [range_id] = move.range_ids
+            move.changes.append(LedgerChange(range_id, entry.until_at, entry.next_at, entry.count))
 
 
 class _Start(NamedTuple):
@@ -362,36 +363,53 @@ class _Start(NamedTuple):
 def _standing_still(schedule: StandingSchedule) -> Move:
     """The move that changes nothing yet."""
     return Move(
-        schedule.schedule_id,
-        schedule.turn,
+        schedule.alike_ids or [schedule.schedule_id],
+        schedule.alike_turns or [schedule.turn],
+        schedule.tasks,
         schedule.version,
         schedule.next_fire_at,
         schedule.cursor_at,
-        0,
-        schedule.failures,
-        schedule.range_id,
-        schedule.range_reason,
+        failures=schedule.failures,
+        range_ids=None if schedule.range_id is None else [schedule.range_id],
+        range_reason=schedule.range_reason,
     )
 
 
 @functools.lru_cache(maxsize=_SPECS_KEPT)
 def _depends_on_name(spec: bytes) -> bool:
     """Others share what is made of their spec, whatever they are called."""
-    decoded = _decode_spec(spec)
-    lines = (when.expression for when in decoded.when if isinstance(when, CronSpec))
-    return decoded.jitter_seconds > 0 or any(spreads(line) for line in lines)
+    return depends_on_name(_decode_spec(spec))
+
+
+def _bounded(standing: Sequence[StandingSchedule]) -> Iterator[StandingSchedule]:
+    """With no more of those that stand alike than one statement takes."""
+    for schedule in standing:
+        ids, turns = schedule.alike_ids or (), schedule.alike_turns or ()
+        many = max(1, _TASKS_PER_STATEMENT // schedule.tasks)
+        if len(ids) <= many:
+            yield schedule
+            continue
+        for start in range(0, len(ids), many):
+            yield msgspec.structs.replace(
+                schedule,
+                schedule_id=ids[start],
+                turn=turns[start],
+                alike_ids=ids[start : start + many],
+                alike_turns=turns[start : start + many],
+            )
 
 
 def _fires_max(schedule: StandingSchedule) -> int:
-    return max(1, min(FIRES_PER_MOVE, _TASKS_PER_STATEMENT // schedule.tasks))
+    tasks = schedule.tasks * schedule.many
+    return max(1, min(FIRES_PER_MOVE, _TASKS_PER_STATEMENT // tasks))
 
 
-def _parts(moves: Sequence[Move], tasks: Mapping[int, int]) -> Iterator[list[Move]]:
-    """Moves that go into a statement together; `tasks` are those of a run, by schedule."""
+def _parts(moves: Sequence[Move]) -> Iterator[list[Move]]:
+    """Moves that go into a statement together."""
     part: list[Move] = []
     size = 0
     for move in moves:
-        added = len(move.runs) * tasks[move.schedule_id]
+        added = len(move.runs) * len(move.turns) * move.tasks
         if part and size + added > _TASKS_PER_STATEMENT:
             yield part
             part, size = [], 0

@@ -160,8 +160,8 @@ async def test_a_fire_that_waits_outlives_its_period_and_so_does_a_range_that_gr
         " lateral (select 'epoch'::timestamptz + n * interval '1 hour' as instant) as i"
     )
     await connection.execute(
-        "insert into mainspring.schedule_state (schedule_id, tenant_id, shard, tracked, cursor_at,"
-        " range_id, range_reason) values (1, 1, 1, false, now(), 3, 'pause')"
+        "insert into mainspring.schedule_state (schedule_id, tenant_id, shard, tracked, alone,"
+        " cursor_at, range_id, range_reason) values (1, 1, 1, false, false, now(), 3, 'pause')"
     )
     await connection.execute("select setval('mainspring.id_block', $1)", PERIOD_IDS + 1)
     assert await drop_old_period(connection, await _now(connection) + LATER)

@@ -30,6 +30,7 @@ from mainspring.schedule.timetable import Timetable
 from mainspring.store import settling
 from mainspring.store.connection import Connection, Line, connect, fetch
 from mainspring.store.dags import register_dag
+from mainspring.store.pauses import pause_dag
 from mainspring.store.runs import stop_runs
 from mainspring.store.schedule_changes import (
     Intent,
@@ -44,6 +45,7 @@ from mainspring.store.schedule_reading import list_hindered, list_schedules
 from mainspring.store.schedules import (
     Move,
     Moved,
+    StandingSchedule,
     due_schedules,
     followed_schedules,
     move_schedules,
@@ -66,6 +68,10 @@ def at(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
 
+def _ids(due: Sequence[StandingSchedule]) -> set[int]:
+    return {id for each in due for id in each.alike_ids or [each.schedule_id]}
+
+
 class Stage:
     """A dag, and a clock that is moved by hand."""
 
@@ -78,7 +84,7 @@ class Stage:
         moves = 0
         while due := await due_schedules(self.connection, now, ALL_SHARDS, BEGINNING, 100):
             moved = await self.settler.settle(self.connection, due, now)
-            assert moved.schedules == {schedule.schedule_id for schedule in due}
+            assert moved.schedules == _ids(due)
             moves += 1
         return moves
 
@@ -164,7 +170,7 @@ async def test_what_is_caught_up_with_goes_into_statements_that_stay_small(
     async def counted(
         connection: Connection, moves: Sequence[Move], *args: Any, **more: Any
     ) -> Moved:
-        made.append(sum(len(move.runs) for move in moves))
+        made.append(sum(len(run.ids) for move in moves for run in move.runs))
         return await move_schedules(connection, moves, *args, **more)
 
     monkeypatch.setattr(settling, "move_schedules", counted)
@@ -172,9 +178,64 @@ async def test_what_is_caught_up_with_goes_into_statements_that_stay_small(
     for name in ("one", "two", "three"):
         intent = Intent(name, "sample", every(60, misfire=Misfire.ALL))
         await put_schedule(stage.connection, intent, by="tests", now=NOON)
-    assert await stage.tick(at(600)) == 5
-    assert made == [2] * 15
+    await stage.tick(at(600))
+    assert max(made) == 2
     assert sorted(await stage.fired()) == sorted([*range(60, 601, 60)] * 3)
+
+
+# --- those that stand alike --------------------------------------------------------------------
+
+
+async def _put_alike(stage: Stage) -> list[int]:
+    """Three alike, and some that are alike but for what makes a schedule stand alone."""
+    specs = {
+        "one": every(60),
+        "two": every(60),
+        "three": every(60),
+        "limited": every(60, limit=5),
+        "limited_too": every(60, limit=5),
+        "jittered": every(60, jitter_seconds=10),
+        "jittered_too": every(60, jitter_seconds=10),
+        "following": every(60, overlap=Overlap.SKIP),
+    }
+    made = [
+        await put_schedule(stage.connection, Intent(name, "sample", spec), by="tests", now=NOON)
+        for name, spec in specs.items()
+    ]
+    return [put.schedule_id for put in made[:3]]
+
+
+async def test_schedules_that_stand_alike_are_told_once_and_each_of_them_fires(
+    stage: Stage,
+) -> None:
+    alike = await _put_alike(stage)
+    due = await due_schedules(stage.connection, at(60), ALL_SHARDS, BEGINNING, 100)
+    assert sorted(each.many for each in due) == [1, 1, 1, 1, 1, 3]
+    assert [sorted(each.alike_ids or []) for each in due if each.many == 3] == [alike]
+    await stage.tick(at(60))
+    rows = await fetch(stage.connection, "select run_id, schedule_id from mainspring.fire")
+    assert len({row["run_id"] for row in rows}) == len({row["schedule_id"] for row in rows}) == 8
+
+
+async def test_of_those_that_stand_alike_one_that_has_moved_is_passed_by(stage: Stage) -> None:
+    alike = await _put_alike(stage)
+    due = await due_schedules(stage.connection, at(60), ALL_SHARDS, BEGINNING, 100)
+    await pause_schedule(stage.connection, "two", by="tests", now=at(60))
+    moved = await stage.settler.settle(stage.connection, due, at(60))
+    assert _ids(due) - moved.schedules == {alike[1]}
+    assert sorted(await stage.fired()) == [60] * 8, "it was settled before its pause"
+
+
+async def test_those_that_stand_alike_are_skipped_each_in_a_range_of_its_own(stage: Stage) -> None:
+    await _put_alike(stage)
+    await pause_dag(stage.connection, "sample")
+    for seconds in (60, 120, 180):
+        await stage.tick(at(seconds))
+    rows = await fetch(
+        stage.connection,
+        "select count, reason::text, count(*) as rows from mainspring.fire group by 1, 2",
+    )
+    assert [tuple(row.values()) for row in rows] == [(3, "pause", 8)]
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ create table mainspring.schedule_state (
   tenant_id int not null,
   shard smallint not null,        -- which engine looks first
   tracked boolean not null,       -- its spec asks how its runs are doing
+  alone boolean not null,         -- its fires depend on more than its spec and the time
   turn bigint not null default 0,
   next_fire_at timestamptz,       -- null: paused, gone, or no fire is left
   cursor_at timestamptz not null, -- nothing at or before it is ever fired again

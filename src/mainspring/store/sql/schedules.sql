@@ -4,7 +4,7 @@
 -- part: standing
 -- How the schedules of `chosen` stand, and what their runs would be made of. Runs are looked up one
 -- by one, and only where the spec asks for it.
-select s.schedule_id, s.turn, s.tracked, s.next_fire_at, s.cursor_at, s.fired, s.failures, s.range_id,
+select s.schedule_id, s.turn, s.alike_ids, s.alike_turns, s.tracked, s.next_fire_at, s.cursor_at, s.fired, s.failures, s.range_id,
   s.range_reason::text as range_reason, h.tenant_id, h.name, h.version, h.spec, h.parameters,
   h.paused_at is not null as paused, h.gone_at is not null as gone,
   d.version_id, d.snapshot_id, v.tasks, d.paused_at is not null as dag_paused,
@@ -44,7 +44,7 @@ with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) 
 bound as materialized (
   select least(now, $6::timestamptz) as due, least(now - interval '1 second', $6) as overdue
   from clock),
-chosen as materialized (
+due as materialized (
   select * from (
     (select s.* from mainspring.schedule_state s
      where s.next_fire_at >= $3 and s.next_fire_at <= (select due from bound)
@@ -56,7 +56,20 @@ chosen as materialized (
        and s.shard = any($5::smallint[])
      order by s.next_fire_at limit $4)) due
   order by due.next_fire_at
-  limit $4)
+  limit $4),
+-- Those that stand alike do alike: they are told once, and decided upon once.
+chosen as materialized (
+  select min(s.schedule_id) as schedule_id,
+    (array_agg(s.turn order by s.schedule_id))[1] as turn,
+    array_agg(s.schedule_id order by s.schedule_id) as alike_ids,
+    array_agg(s.turn order by s.schedule_id) as alike_turns,
+    bool_or(s.tracked) as tracked, s.next_fire_at, min(s.cursor_at) as cursor_at,
+    min(s.fired) as fired, min(s.failures) as failures, min(s.range_id) as range_id,
+    min(s.range_reason) as range_reason
+  from due s
+  join mainspring.schedule h on h.id = s.schedule_id
+  group by case when s.alone or s.range_id is not null then s.schedule_id end, s.next_fire_at,
+    h.spec, h.parameters, h.version, h.dag_id, h.paused_at is null, h.gone_at is null)
 -- with part: standing
 order by s.next_fire_at, s.schedule_id;
 
@@ -72,7 +85,8 @@ from clock;
 -- How some of them stand now.  $1 now  $2 schedule ids
 with clock as materialized (select coalesce($1::timestamptz, clock_timestamp()) as now),
 chosen as materialized (
-  select s.* from mainspring.schedule_state s where s.schedule_id = any($2::int[]))
+  select s.*, null::int[] as alike_ids, null::bigint[] as alike_turns
+  from mainspring.schedule_state s where s.schedule_id = any($2::int[]))
 -- with part: standing
 order by s.schedule_id;
 
@@ -123,46 +137,50 @@ order by v.finished_at, v.id;
 -- The one way in which a schedule moves: its cursor, its ledger, and the runs that it makes, or
 -- nothing of that. A schedule that moved since it was read is passed by, so is one that is locked:
 -- nobody waits here for anybody. The answer names those that moved, and the lanes to wake.
--- $1 run ids  $2 versions  $3 snapshots  $4 tenant  $5 their schedules  $6 parameters  $7 due times
--- $8 fires  $9 starts of their data intervals  $10 now
--- Of those that are told by a new row of the ledger: $11 the schedule's version  $12 next
--- $13 schedules  $14 turns as read  $15 next fires  $16 cursors  $17 how many fired  $18 failures
--- $19 ranges  $20 reasons of those ranges  $21 to be paused, with this note
--- What made no run: $22 ids  $23 schedules  $24 versions  $25 fires  $26 ends of ranges  $27 next  $28 counts
--- $29 outcomes  $30 reasons
--- Rows of it that change: $31 ids  $32 schedules  $33 ends of ranges  $34 next  $35 counts to add
--- $36 outcomes  $37 reasons  $38 runs
--- Tracked runs that are over: $39 schedules  $40 runs
-with clock as materialized (select coalesce($10::timestamptz, clock_timestamp()) as now),
+-- Many schedules move alike and make like runs: these name a way to move, or a make of run, by its
+-- number from 1.
+-- $1 run ids  $4 tenant  $5 their schedules  $6 their makes  $13 now
+-- Of each make: $2 version  $3 snapshot  $7 parameters  $8 due  $9 fire  $10 start of its data interval,
+-- and if a new row of the ledger tells of it: $11 the schedule's version  $12 next
+-- $14 schedules  $15 turns as read  $16 ranges  $17 their ways
+-- Of each way: $18 next fire  $19 cursor  $20 how many fired  $21 failures  $22 reason of its range
+-- $23 to be paused, with this note
+-- What made no run: $24 ids  $25 schedules  $26 versions  $27 fires  $28 ends of ranges  $29 next  $30 counts
+-- $31 outcomes  $32 reasons
+-- Rows of it that change: $33 ids  $34 schedules  $35 ends of ranges  $36 next  $37 counts to add
+-- $38 outcomes  $39 reasons  $40 runs
+-- Tracked runs that are over: $41 schedules  $42 runs
+with clock as materialized (select coalesce($13::timestamptz, clock_timestamp()) as now),
 won as materialized (
-  select s.ctid as place, s.tracked, u.*
-  from unnest($13::int[], $14::bigint[], $15::timestamptz[], $16::timestamptz[], $17::int[], $18::int[],
-    $19::bigint[], $20::text[], $21::text[])
-    as u (schedule_id, turn, next_fire_at, cursor_at, fired, failures, range_id, range_reason, note)
+  select s.ctid as place, s.tracked, u.schedule_id, u.range_id, u.way
+  from unnest($14::int[], $15::bigint[], $16::bigint[], $17::int[])
+    as u (schedule_id, turn, range_id, way)
   join mainspring.schedule_state s on s.schedule_id = u.schedule_id and s.turn = u.turn
   order by s.schedule_id
   for update of s skip locked),
 -- By its place: what is locked stays where it is.
 moved as (
   update mainspring.schedule_state s
-  set turn = s.turn + 1, next_fire_at = w.next_fire_at, cursor_at = w.cursor_at,
-    fired = s.fired + w.fired, failures = w.failures, range_id = w.range_id,
-    range_reason = w.range_reason::mainspring.skip_reason
+  set turn = s.turn + 1, next_fire_at = ($18::timestamptz[])[w.way],
+    cursor_at = ($19::timestamptz[])[w.way], fired = s.fired + ($20::int[])[w.way],
+    failures = ($21::int[])[w.way], range_id = w.range_id,
+    range_reason = ($22::text[])[w.way]::mainspring.skip_reason
   from won w where s.ctid = w.place),
 paused as (
   update mainspring.schedule h
-  set paused_at = (select now from clock), paused_by = 'mainspring', pause_note = w.note
-  from won w where h.id = w.schedule_id and w.note is not null),
+  set paused_at = (select now from clock), paused_by = 'mainspring',
+    pause_note = ($23::text[])[w.way]
+  from won w where h.id = w.schedule_id and ($23::text[])[w.way] is not null),
 -- `is true`, here and below, keeps it from becoming a join of two sets, which without hash joins is
 -- quadratic.
 wanted as materialized (
-  select u.id, u.version_id, u.snapshot_id, 'schedule'::text as trigger, u.parameters, u.due_at,
-    null::text as created_by, null::bigint as rerun_of, clock.now, u.schedule_id, u.fire_at,
-    u.interval_start, u.version, u.next_at, null::smallint as priority
-  from clock, unnest($1::bigint[], $2::int[], $3::int[], $5::int[], $6::bytea[], $7::timestamptz[],
-    $8::timestamptz[], $9::timestamptz[], $11::int[], $12::timestamptz[])
-    as u (id, version_id, snapshot_id, schedule_id, parameters, due_at, fire_at, interval_start,
-      version, next_at)
+  select u.id, ($2::int[])[u.make] as version_id, ($3::int[])[u.make] as snapshot_id,
+    'schedule'::text as trigger, ($7::bytea[])[u.make] as parameters,
+    ($8::timestamptz[])[u.make] as due_at, null::text as created_by, null::bigint as rerun_of,
+    clock.now, u.schedule_id, ($9::timestamptz[])[u.make] as fire_at,
+    ($10::timestamptz[])[u.make] as interval_start, ($11::int[])[u.make] as version,
+    ($12::timestamptz[])[u.make] as next_at, null::smallint as priority
+  from clock, unnest($1::bigint[], $5::int[], $6::int[]) as u (id, schedule_id, make)
   where (u.schedule_id in (select schedule_id from won)) is true),
 -- with part: make_runs
 ,
@@ -174,8 +192,8 @@ told as (
   union all
   select u.id, u.fire_at, u.until_at, u.next_at, clock.now, null, u.schedule_id, u.version, u.count,
     u.outcome::mainspring.fire_outcome, u.reason::mainspring.skip_reason
-  from clock, unnest($22::bigint[], $23::int[], $24::int[], $25::timestamptz[], $26::timestamptz[],
-    $27::timestamptz[], $28::int[], $29::text[], $30::text[])
+  from clock, unnest($24::bigint[], $25::int[], $26::int[], $27::timestamptz[], $28::timestamptz[],
+    $29::timestamptz[], $30::int[], $31::text[], $32::text[])
     as u (id, schedule_id, version, fire_at, until_at, next_at, count, outcome, reason)
   where (u.schedule_id in (select schedule_id from won)) is true),
 retold as (
@@ -184,8 +202,8 @@ retold as (
     next_at = case when u.until_at is null then f.next_at else u.next_at end,
     count = f.count + u.count, outcome = coalesce(u.outcome::mainspring.fire_outcome, f.outcome),
     reason = coalesce(u.reason::mainspring.skip_reason, f.reason), run_id = coalesce(u.run_id, f.run_id)
-  from clock, unnest($31::bigint[], $32::int[], $33::timestamptz[], $34::timestamptz[], $35::int[], $36::text[],
-    $37::text[], $38::bigint[]) as u (id, schedule_id, until_at, next_at, count, outcome, reason, run_id)
+  from clock, unnest($33::bigint[], $34::int[], $35::timestamptz[], $36::timestamptz[], $37::int[], $38::text[],
+    $39::text[], $40::bigint[]) as u (id, schedule_id, until_at, next_at, count, outcome, reason, run_id)
   where f.id = u.id and (u.schedule_id in (select schedule_id from won)) is true),
 followed as (
   insert into mainspring.schedule_run (schedule_id, run_id)
@@ -193,7 +211,7 @@ followed as (
   where (w.schedule_id in (select schedule_id from won where tracked)) is true),
 over as (
   delete from mainspring.schedule_run o
-  using unnest($39::int[], $40::bigint[]) as u (schedule_id, run_id)
+  using unnest($41::int[], $42::bigint[]) as u (schedule_id, run_id)
   where o.schedule_id = u.schedule_id and o.run_id = u.run_id
     and (u.schedule_id in (select schedule_id from won)) is true)
 select 'schedule' as kind, schedule_id as id from won
@@ -204,11 +222,12 @@ select distinct 'lane', lane from queued;
 -- A name that is taken, also by one that is gone, makes nothing and is missing from the answer. They
 -- go in by name, so that two who make the same ones wait for each other in one order.
 -- $1 tenant  $2 names  $3 dags  $4 specs  $5 parameters  $6 in code  $7 notes  $8 by whom  $9 shards
--- $10 tracked  $11 next fires  $12 now
+-- $10 tracked  $11 next fires  $12 now  $13 alone
 with item as materialized (
   select u.* from unnest($2::text[], $3::int[], $4::bytea[], $5::bytea[], $6::boolean[], $7::text[],
-    $8::text[], $9::smallint[], $10::boolean[], $11::timestamptz[])
-    as u (name, dag_id, spec, parameters, in_code, note, changed_by, shard, tracked, next_fire_at)),
+    $8::text[], $9::smallint[], $10::boolean[], $11::timestamptz[], $13::boolean[])
+    as u (name, dag_id, spec, parameters, in_code, note, changed_by, shard, tracked, next_fire_at,
+      alone)),
 made as (
   insert into mainspring.schedule (tenant_id, name, dag_id, version, spec, parameters, in_code, note,
     created_at, changed_at)
@@ -220,15 +239,16 @@ kept as (
   insert into mainspring.schedule_version (schedule_id, number, spec, parameters, changed_by, in_force_from)
   select m.id, 1, i.spec, i.parameters, i.changed_by, $12 from made m join item i on i.name = m.name),
 state as (
-  insert into mainspring.schedule_state (schedule_id, tenant_id, shard, tracked, next_fire_at, cursor_at)
-  select m.id, $1, i.shard, i.tracked, i.next_fire_at, $12 from made m join item i on i.name = m.name)
+  insert into mainspring.schedule_state (schedule_id, tenant_id, shard, tracked, alone, next_fire_at,
+    cursor_at)
+  select m.id, $1, i.shard, i.tracked, i.alone, i.next_fire_at, $12 from made m join item i on i.name = m.name)
 select id, name from made;
 
 -- name: put_schedule
 -- The next version comes into force, under the lock of `lock_schedules`, when the one before is
 -- settled. What is gone comes back; still paused, if a file of dags says so again.
 -- $1 schedule  $2 dag  $3 spec  $4 parameters  $5 in code  $6 note  $7 by whom  $8 tracked  $9 next fire
--- $10 now
+-- $10 now  $11 alone
 with ended as (
   update mainspring.schedule_version set in_force_until = $10::timestamptz
   where schedule_id = $1 and in_force_until is null),
@@ -245,7 +265,7 @@ kept as (
   insert into mainspring.schedule_version (schedule_id, number, spec, parameters, changed_by, in_force_from)
   select $1, version, $3, $4, $7, $10 from changed)
 update mainspring.schedule_state s
-set turn = s.turn + 1, tracked = $8, next_fire_at = case when c.paused_at is null then $9::timestamptz end,
+set turn = s.turn + 1, tracked = $8, alone = $11, next_fire_at = case when c.paused_at is null then $9::timestamptz end,
   cursor_at = greatest(s.cursor_at, $10), fired = 0, failures = 0, range_id = null, range_reason = null
 from changed c
 where s.schedule_id = $1
