@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from mainspring.embedded import EmbeddedPostgres, destroy
 from mainspring.store.connection import Connection, connect
 from mainspring.store.migrate import migrate
+from tests.support.folders import quick_folder
 from tests.support.hangs import Hangs
 from tests.support.invariants import violations
 
@@ -64,17 +64,25 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home: Path = tmp_path_factory.mktemp("postgres") / "home"
-    # Tests do not ask whether the disk keeps its promises; PostgreSQL's own tests do. And tables
-    # are analyzed when a test says so: a plan must not depend on who came by meanwhile.
-    settings = {"fsync": "off", "shared_buffers": "128MB", "autovacuum": "off"}
-    postgres = EmbeddedPostgres(home, createdb=True, settings=settings)
-    server = Server(postgres, postgres.start())
-    asyncio.run(server.prepare())
-    yield server
-    postgres.stop()
-    destroy(home)
+def server() -> Iterator[Server]:
+    with quick_folder() as folder:
+        home = folder / "home"
+        # Tests do not ask whether the disk keeps its promises; PostgreSQL's own tests do. And
+        # tables are analyzed when a test says so: a plan must not depend on who came by meanwhile.
+        # The log of changes is kept short, since it may lie in memory.
+        settings = {
+            "fsync": "off",
+            "shared_buffers": "128MB",
+            "autovacuum": "off",
+            "min_wal_size": "64MB",
+            "max_wal_size": "256MB",
+        }
+        postgres = EmbeddedPostgres(home, createdb=True, settings=settings)
+        server = Server(postgres, postgres.start())
+        asyncio.run(server.prepare())
+        yield server
+        postgres.stop()
+        destroy(home)
 
 
 @pytest.fixture
