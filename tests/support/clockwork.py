@@ -10,7 +10,6 @@ from __future__ import annotations
 from calendar import monthrange
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -202,24 +201,30 @@ def walked(
     info = ZoneInfo(zone)
     # Beyond the ends, to see what repeats there; no clock goes back by more than this.
     margin = timedelta(hours=3)
-    steps = int((high - low + 2 * margin) / step)
-    instants = [low - margin + step * i for i in range(steps + 1)]
-    shown = [instant.astimezone(info).replace(tzinfo=None) for instant in instants]
+    instant, end = low - margin, high + margin
+    before = instant.astimezone(info)
     passes: dict[datetime, list[datetime]] = {}
-    for instant, wall in zip(instants, shown, strict=True):
-        passes.setdefault(wall.replace(fold=0), []).append(instant)
     fires: set[datetime] = set()
-    for wall, seen in passes.items():
-        if matches(wall):
-            fires.update({"first": seen[:1], "last": seen[-1:], "both": seen}[fold])
-    if gap == "run_after_gap":
-        for (_, before), (instant, after) in pairwise(zip(instants, shown, strict=True)):
-            wall = before + step
-            while wall < after:
+    while instant <= end:
+        shown = instant.astimezone(info)
+        if matches(shown):
+            passes.setdefault(_wall(shown), []).append(instant)
+        if gap == "run_after_gap" and shown.utcoffset() != before.utcoffset():
+            wall = _wall(before) + step
+            while wall < _wall(shown):
                 if matches(wall):
                     fires.add(instant)
                 wall += step
+        before = shown
+        instant += step
+    for seen in passes.values():
+        fires.update({"first": seen[:1], "last": seen[-1:], "both": seen}[fold])
     return sorted(instant for instant in fires if low <= instant <= high)
+
+
+def _wall(shown: datetime) -> datetime:
+    """What the clock shows, whichever time it does so."""
+    return shown.replace(tzinfo=None, fold=0)
 
 
 def odd_moment(zone: str, day: str, minutes: int) -> datetime:
