@@ -1,4 +1,4 @@
-"""Fixtures: one embedded PostgreSQL per test process, one fresh database per test."""
+"""Fixtures: one embedded PostgreSQL and one launcher per test process, one database per test."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from mainspring.store.migrate import migrate
 from tests.support.folders import quick_folder
 from tests.support.hangs import Hangs
 from tests.support.invariants import violations
+from tests.support.launcher import Launcher
 
 settings.register_profile(
     "mainspring", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
@@ -102,3 +103,10 @@ async def connection(database_url: str) -> AsyncIterator[Connection]:
     connection = await connect(database_url, name="test", stable_plans=True)
     yield connection
     await connection.close()
+
+
+@pytest.fixture(scope="session")
+def launcher() -> Iterator[Launcher]:
+    launcher = Launcher()
+    yield launcher
+    launcher.close()

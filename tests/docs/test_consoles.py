@@ -15,7 +15,7 @@ import os
 import re
 import shlex
 import shutil
-import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ import msgspec
 import pytest
 
 from tests.docs.test_documents import DOCUMENTS, ROOT, Block, blocks_of
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 NOT_RUN = {
@@ -91,8 +92,9 @@ def test_each_reason_not_to_run_a_line_is_needed() -> None:
 class Person:
     """Somebody who types what a page shows, in a folder with the dags that it shows."""
 
-    def __init__(self, team: Team, folder: Path, page: Path) -> None:
+    def __init__(self, team: Team, launcher: Launcher, folder: Path, page: Path) -> None:
         self._team = team
+        self._launcher = launcher
         self._folder = folder
         self._page = page
 
@@ -118,6 +120,8 @@ class Person:
         self._write("deliveries", DELIVERIES)
         for file in sorted(self._team.dags.glob("*.py")):
             await self._team.known(file.stem)
+            if "schedule=" in file.read_text(encoding="utf-8"):
+                await self._team.scheduled(file.stem)
 
     async def _write_versions(self) -> None:
         """The history of `orders` that the page tells."""
@@ -191,17 +195,17 @@ class Person:
         code, told = await self._run(*arguments)
         assert code == 0, told
 
-    async def _run(self, *arguments: str) -> tuple[int | None, str]:
-        child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "mainspring", *arguments),
-            cwd=self._folder,
-            env={**os.environ, "MAINSPRING_DATABASE_URL": self._team.url, "COLUMNS": "200"},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        told, _ = await child.communicate()
-        return child.returncode, told.decode(errors="replace")
+    async def _run(self, *arguments: str) -> tuple[int, str]:
+        with tempfile.TemporaryFile() as told:
+            child = self._launcher.start(
+                arguments,
+                {**os.environ, "MAINSPRING_DATABASE_URL": self._team.url, "COLUMNS": "200"},
+                output=told.fileno(),
+                folder=self._folder,
+            )
+            code = await asyncio.to_thread(child.wait)
+            told.seek(0)
+            return code, told.read().decode(errors="replace")
 
 
 def dag_in(block: Block) -> str:
@@ -216,9 +220,11 @@ def normal(text: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-async def test_what_is_typed_on_a_page_works(page: Path, database_url: str, tmp_path: Path) -> None:
-    async with Team(database_url, tmp_path) as team:
-        person = Person(team, tmp_path, page)
+async def test_what_is_typed_on_a_page_works(
+    page: Path, database_url: str, tmp_path: Path, launcher: Launcher
+) -> None:
+    async with Team(database_url, tmp_path, launcher) as team:
+        person = Person(team, launcher, tmp_path, page)
         await person.settle()
         for line in lines_of(page):
             if line.not_run is None:

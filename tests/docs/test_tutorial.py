@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.test_documents import ROOT, blocks_of
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 PAGE = ROOT / "docs" / "tutorial" / "bill.md"
@@ -46,8 +47,10 @@ class Reader:
 
 
 @pytest.mark.slow
-async def test_the_tutorial_does_what_it_says(database_url: str, tmp_path: Path) -> None:
-    async with Team(database_url, tmp_path) as team:
+async def test_the_tutorial_does_what_it_says(
+    database_url: str, tmp_path: Path, launcher: Launcher
+) -> None:
+    async with Team(database_url, tmp_path, launcher) as team:
         reader = Reader(team)
         team.start_engine()
         team.start_worker()

@@ -37,8 +37,8 @@ from mainspring.store.migrate import migrate
 from tests.checker.evidence import RELEASES, Log, Release, now
 from tests.checker.releases import tree_digest
 from tests.fault import processes
-from tests.fault.launcher import Launched, Launcher
 from tests.fault.proxy import FaultLog, Proxy
+from tests.support.launcher import Launched, Launcher
 
 _T = TypeVar("_T")
 

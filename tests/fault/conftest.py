@@ -1,8 +1,8 @@
-"""A bad network in front of the test process's PostgreSQL, and commands that start at once."""
+"""A bad network in front of the test process's PostgreSQL."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from random import Random
 from urllib.parse import urlsplit
 
@@ -13,7 +13,6 @@ import pytest
 from mainspring.store.connection import Connection
 from tests.checker.evidence import Fault
 from tests.fault.cluster import socket_of
-from tests.fault.launcher import Launcher
 from tests.fault.proxy import Proxy
 from tests.fault.races.summary import pytest_terminal_summary as pytest_terminal_summary
 
@@ -55,10 +54,3 @@ async def network(database_url: str) -> AsyncIterator[Network]:
     await network.proxy.start()
     yield network
     await network.proxy.close()
-
-
-@pytest.fixture(scope="session")
-def launcher() -> Iterator[Launcher]:
-    launcher = Launcher()
-    yield launcher
-    launcher.close()

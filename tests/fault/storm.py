@@ -34,11 +34,11 @@ from tests.checker.check import check
 from tests.checker.evidence import CLIENT, FAULTS, Fault, Log, now, read_log
 from tests.checker.journal import install_journal, sample_clock
 from tests.fault.cluster import Cluster
-from tests.fault.launcher import Launcher
 from tests.fault.nemesis import USUAL, Nemesis, Scale, plan
 from tests.fault.planner import Planner
 from tests.fault.workload import DAGS, Books, Caller
 from tests.support.invariants import violations
+from tests.support.launcher import Launcher
 
 DAGS_FOLDER = Path(__file__).parent / "dags"
 

@@ -35,11 +35,11 @@ from tests.conftest import Server
 from tests.fault.cluster import Role
 from tests.fault.crash_points import named_points, statement_points
 from tests.fault.crashes import Crashes
-from tests.fault.launcher import Launcher
 from tests.fault.nemesis import Scale
 from tests.fault.storm import DAGS_FOLDER, storm
 from tests.support.factory import BareWorker, dag_of, failure, start_dag, task_states
 from tests.support.invariants import violations
+from tests.support.launcher import Launcher
 
 pytestmark = [pytest.mark.fault, pytest.mark.slow]
 

@@ -13,9 +13,9 @@ import pytest
 
 from tests.checker.promises import PROMISES
 from tests.fault.__main__ import STORMS_FOR_ALL, Races, Sums, table
-from tests.fault.launcher import Launcher
 from tests.fault.nemesis import scale_of
 from tests.fault.storm import Summary, storm
+from tests.support.launcher import Launcher
 
 pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 

@@ -10,12 +10,15 @@ import sys
 import textwrap
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from mainspring.client import Client
 from mainspring.store.connection import Connection, connect, fetch
+from tests.support.launcher import Launched, Launcher
 
 _T = TypeVar("_T")
+
+Process: TypeAlias = "subprocess.Popen[bytes] | Launched"
 
 CLOSED = ("succeeded", "failed", "cancelled")
 
@@ -27,7 +30,16 @@ class Team:
     at the time limit of the whole, and the log of the processes is shown.
     """
 
-    def __init__(self, url: str, folder: Path, *, lease_seconds: float = 3.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        folder: Path,
+        launcher: Launcher | None = None,
+        *,
+        lease_seconds: float = 3.0,
+    ) -> None:
+        """Without a launcher each process reads its modules itself, as it must where it has others
+        than we have."""
         self.url = url
         self.dags = folder / "dags"
         self.dags.mkdir()
@@ -37,7 +49,8 @@ class Team:
         self._folder = folder
         self._log = (folder / "processes.log").open("wb")
         self._lease_seconds = lease_seconds
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._launcher = launcher
+        self._processes: list[Process] = []
         self._written: set[str] = set()
         self.connection: Connection
 
@@ -60,13 +73,13 @@ class Team:
 
     # --- processes -------------------------------------------------------------------------
 
-    def start_engine(self, **environment: str) -> subprocess.Popen[bytes]:
+    def start_engine(self, **environment: str) -> Process:
         return self._start("engine", **environment)
 
-    def start_worker(self, *options: str) -> subprocess.Popen[bytes]:
+    def start_worker(self, *options: str) -> Process:
         return self._start("worker", *options)
 
-    def start_distant_worker(self, *options: str, fault: str = "") -> subprocess.Popen[bytes]:
+    def start_distant_worker(self, *options: str, fault: str = "") -> Process:
         """As on another machine: with a home of its own, and without the folder of dags."""
         return self._start(
             "worker",
@@ -80,24 +93,31 @@ class Team:
     def distant_home(self) -> Path:
         return self._folder / "elsewhere"
 
-    def _start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "mainspring", *arguments],
-            env={
-                **os.environ,
-                "MAINSPRING_DATABASE_URL": self.url,
-                "MAINSPRING_HOME": str(self._folder / "home"),
-                "MAINSPRING_DAGS": str(self.dags),
-                "MAINSPRING_LEASE_SECONDS": str(self._lease_seconds),
-                "EFFECTS": str(self.effects),
-                **environment,
-            },
-            cwd=self.working_folder,
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            start_new_session=True,
-        )
+    def _start(self, *arguments: str, **environment: str) -> Process:
+        environment = {
+            **os.environ,
+            "MAINSPRING_DATABASE_URL": self.url,
+            "MAINSPRING_HOME": str(self._folder / "home"),
+            "MAINSPRING_DAGS": str(self.dags),
+            "MAINSPRING_LEASE_SECONDS": str(self._lease_seconds),
+            "EFFECTS": str(self.effects),
+            **environment,
+        }
+        process: Process
+        if self._launcher is not None:
+            process = self._launcher.start(
+                arguments, environment, output=self._log.fileno(), folder=self.working_folder
+            )
+        else:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "mainspring", *arguments],
+                env=environment,
+                cwd=self.working_folder,
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                start_new_session=True,
+            )
         self._processes.append(process)
         return process
 
@@ -121,6 +141,16 @@ class Team:
             return bool(await self.rows("select 1 from mainspring.dag where name = $1", dag))
 
         await self.until(read)
+
+    async def scheduled(self, dag: str) -> None:
+        """Wait until what the dag says of its schedules is stored, too; that comes second."""
+        await self.until(
+            lambda: self.rows(
+                "select 1 from mainspring.schedule s join mainspring.dag d on d.id = s.dag_id"
+                " where d.name = $1 and s.in_code",
+                dag,
+            )
+        )
 
     async def ended(self, run_id: int) -> str:
         return await self.until(

@@ -21,6 +21,7 @@ from mainspring.store.schedules import due_schedules
 from mainspring.store.settling import Settler
 from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of, failure
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 SALES = dag_of(name="sales")
@@ -186,8 +187,8 @@ async def test_clients_have_it_too(database_url: str, connection: Connection) ->
 
 
 @pytest.fixture
-async def team(database_url: str, tmp_path: Path) -> AsyncIterator[Team]:
-    async with Team(database_url, tmp_path) as team:
+async def team(database_url: str, tmp_path: Path, launcher: Launcher) -> AsyncIterator[Team]:
+    async with Team(database_url, tmp_path, launcher) as team:
         yield team
 
 

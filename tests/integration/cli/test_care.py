@@ -21,6 +21,7 @@ from mainspring.store.settling import Settler
 from tests.conftest import Server
 from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of, start_dag
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 
@@ -62,14 +63,14 @@ async def test_doctor_names_what_is_missing_and_the_fix(
 
 
 async def test_doctor_tells_which_engine_holds_which_shards_and_that_nobody_does(
-    database_url: str, command: Command, tmp_path: Path
+    database_url: str, command: Command, tmp_path: Path, launcher: Launcher
 ) -> None:
     async def shards() -> dict[str, Any]:
         checks = (await command("doctor", "--json")).json["checks"]
         found: dict[str, Any] = next(check for check in checks if check["name"] == "shards")
         return found
 
-    async with Team(database_url, tmp_path) as team:
+    async with Team(database_url, tmp_path, launcher) as team:
         engines = [team.start_engine() for _ in range(2)]
 
         async def shared() -> bool:

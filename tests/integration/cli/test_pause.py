@@ -11,6 +11,7 @@ from mainspring.client import Client
 from mainspring.store.connection import Connection
 from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of, start_dag
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 ORDERS = dag_of([(0, 1)], tasks=2, name="orders")
@@ -163,9 +164,9 @@ def test_the_client_without_an_event_loop_does_the_same(database_url: str) -> No
 
 
 async def test_workers_leave_a_paused_dag_and_queue_alone_and_take_them_up_again(
-    database_url: str, command: Command, tmp_path: Path
+    database_url: str, command: Command, tmp_path: Path, launcher: Launcher
 ) -> None:
-    async with Team(database_url, tmp_path) as team:
+    async with Team(database_url, tmp_path, launcher) as team:
         team.write("waiting.py", WAITING)
         team.start_engine()
         await team.known("waiting")

@@ -25,6 +25,7 @@ from tests.support.factory import (
     start_dag,
     task_states,
 )
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 CHAIN = dag_of([(0, 1), (1, 2)], tasks=3, name="orders")
@@ -255,9 +256,9 @@ def mended(path: str):
 
 @pytest.mark.slow
 async def test_a_task_that_failed_until_a_file_was_there_succeeds_in_a_rerun(
-    database_url: str, command: Command, tmp_path: Path
+    database_url: str, command: Command, tmp_path: Path, launcher: Launcher
 ) -> None:
-    async with Team(database_url, tmp_path) as team:
+    async with Team(database_url, tmp_path, launcher) as team:
         team.write("mended.py", MENDED)
         team.start_engine()
         team.start_worker()

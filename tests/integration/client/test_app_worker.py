@@ -16,6 +16,7 @@ from mainspring import Client, InputError
 from mainspring.worker.apps import check_apps
 from tests.integration.client import bakery
 from tests.integration.client.bakery import Cake, Order, bake, day, deliver, sell
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 ROOT = Path(__file__).parents[3]
@@ -23,8 +24,8 @@ APP = bakery.__name__
 
 
 @pytest.fixture
-async def team(database_url: str, tmp_path: Path) -> AsyncIterator[Team]:
-    async with Team(database_url, tmp_path) as team:
+async def team(database_url: str, tmp_path: Path, launcher: Launcher) -> AsyncIterator[Team]:
+    async with Team(database_url, tmp_path, launcher) as team:
         team.working_folder = ROOT
         yield team
 

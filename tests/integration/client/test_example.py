@@ -9,15 +9,16 @@ from pathlib import Path
 
 from mainspring.bundles.read import read_bundle
 from mainspring.store.connection import Connection, fetch
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 async def test_the_shop_takes_orders(
-    database_url: str, tmp_path: Path, connection: Connection
+    database_url: str, tmp_path: Path, launcher: Launcher, connection: Connection
 ) -> None:
-    async with Team(database_url, tmp_path) as team:
+    async with Team(database_url, tmp_path, launcher) as team:
         team.working_folder = EXAMPLES / "app"
         team.start_worker("--app", "shop.tasks")
         shop = await asyncio.create_subprocess_exec(

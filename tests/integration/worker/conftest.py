@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 
 @pytest.fixture
-async def team(database_url: str, tmp_path: Path) -> AsyncIterator[Team]:
-    async with Team(database_url, tmp_path) as team:
+async def team(database_url: str, tmp_path: Path, launcher: Launcher) -> AsyncIterator[Team]:
+    async with Team(database_url, tmp_path, launcher) as team:
         yield team

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -17,8 +18,10 @@ HURRIED: dict[str, dict[str, Any]] = {"long_task": {"pages": 3, "seconds": 0.1}}
 
 
 @pytest.mark.slow
-async def test_every_example_succeeds(database_url: str, tmp_path: Path) -> None:
-    async with Team(database_url, tmp_path) as team:
+async def test_every_example_succeeds(
+    database_url: str, tmp_path: Path, launcher: Launcher
+) -> None:
+    async with Team(database_url, tmp_path, launcher) as team:
         for file in EXAMPLES.glob("*.py"):
             shutil.copy(file, team.dags)
         team.start_engine()

@@ -13,6 +13,7 @@ from mainspring.logs.read import LogReader
 from mainspring.store.connection import Connection, Line, connect, fetch
 from mainspring.worker.logs import Logs
 from tests.support.factory import BareWorker, dag_of, failure, start_dag
+from tests.support.launcher import Launcher
 from tests.support.team import Team
 
 
@@ -118,10 +119,10 @@ async def test_too_much_in_all_logs_together_holds_everybody_back(
 
 
 async def test_a_killed_worker_loses_two_seconds_of_a_log_at_most(
-    database_url: str, tmp_path: Path
+    database_url: str, tmp_path: Path, launcher: Launcher
 ) -> None:
     """What the task had written two seconds before the kill is there, and the mark is true."""
-    async with Team(database_url, tmp_path) as team:
+    async with Team(database_url, tmp_path, launcher) as team:
         team.write(
             "talking.py",
             """

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.team import Team
+from tests.support.team import Process, Team
 
 CODE = """
 @task(on_lost="{on_lost}")
@@ -53,7 +52,7 @@ async def test_what_may_run_once_only_is_not_begun_again(team: Team, tmp_path: P
     assert len(team.effects_of("began")) == 1
 
 
-async def _begin(team: Team, folder: Path, on_lost: str) -> tuple[int, subprocess.Popen[bytes]]:
+async def _begin(team: Team, folder: Path, on_lost: str) -> tuple[int, Process]:
     team.write("enduring.py", CODE.replace("{on_lost}", on_lost))
     team.start_engine()
     worker = team.start_worker("--slots", "process=2")

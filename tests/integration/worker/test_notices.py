@@ -26,6 +26,7 @@ from mainspring.store.notices import ATTEMPTS_MAX
 from mainspring.store.reading import read_clock
 from mainspring.testing.conformance import check_notifier
 from tests.support.factory import BareWorker, dag_of, failure, start_dag
+from tests.support.launcher import Launcher
 from tests.support.packages import install
 from tests.support.team import Team
 
@@ -223,10 +224,14 @@ async def test_notifiers_that_hang_or_crash_fail_alone_or_with_their_batch(
 
 @pytest.mark.slow
 async def test_engines_tell_of_runs_of_real_dags(
-    database_url: str, tmp_path: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
+    database_url: str,
+    tmp_path: Path,
+    launcher: Launcher,
+    hook: Hook,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HOOK", hook.url)
-    async with Team(database_url, tmp_path) as team:
+    async with Team(database_url, tmp_path, launcher) as team:
         team.write(
             "pays.py",
             """

@@ -34,6 +34,7 @@ _ANSWER_BYTES = 4096
 class _Order(msgspec.Struct, frozen=True):
     words: list[str]
     environment: dict[str, str]
+    folder: str
 
 
 class Launched:
@@ -60,11 +61,17 @@ class Launched:
             self._hear()
         return self.returncode
 
-    def kill(self) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         """Also while another thread waits for it."""
         if self.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
     def _hear(self) -> None:
         heard = self._line.recv(_ANSWER_BYTES)
@@ -91,12 +98,20 @@ class Launcher:
             raise RuntimeError("the launcher did not start")
 
     def start(
-        self, words: Sequence[str], environment: Mapping[str, str], *, output: int | None = None
+        self,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        output: int | None = None,
+        folder: Path | None = None,
     ) -> Launched:
-        """`mainspring` with these words; what it prints goes to `output`, or where ours goes."""
+        """`mainspring` with these words, in our folder or another.
+
+        What it prints goes to `output`, or where ours goes.
+        """
         line = socket.socket(socket.AF_UNIX)
         line.connect(self._path)
-        order = msgspec.json.encode(_Order([*words], {**environment}))
+        order = msgspec.json.encode(_Order([*words], {**environment}, str(folder or Path.cwd())))
         line.sendall(len(order).to_bytes(4, "big"))
         descriptors = [1, 2] if output is None else [output, output]
         socket.send_fds(line, [order[:1]], descriptors)
@@ -127,24 +142,30 @@ def _serve(path: str) -> None:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)
-    # Keepers are nobody's concern.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     while True:
         ready, _, _ = select.select([listener, sys.stdin], [], [])
         if sys.stdin in ready:
+            _forget_ended_keepers()
             return
         line, _ = listener.accept()
+        _forget_ended_keepers()
         if os.fork() == 0:
             listener.close()
             _keep(line)
         line.close()
 
 
+def _forget_ended_keepers() -> None:
+    """Awaited, not ignored: so the time that commands took is in the account of their launcher."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
 def _keep(line: socket.socket) -> NoReturn:
     """Start the command, and tell its pid and its end."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     size = int.from_bytes(_received(line, 4), "big")
     first, descriptors, _, _ = socket.recv_fds(line, 1, 2)
     order = msgspec.json.decode(first + _received(line, size - 1), type=_Order)
@@ -175,6 +196,9 @@ def _become(order: _Order, descriptors: Sequence[int]) -> NoReturn:
         os.close(descriptor)
     os.environ.clear()
     os.environ.update(order.environment)
+    # As `python -m mainspring` would have it.
+    os.chdir(order.folder)
+    sys.path[0] = order.folder
     sys.argv = ["mainspring", *order.words]
     status = 1
     try:
