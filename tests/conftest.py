@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 
-import asyncpg
+import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -38,6 +38,7 @@ class Server:
         self.postgres = postgres
         self._url = url
         self._made = 0
+        self._connection: psycopg.Connection | None = None
 
     def url(self, database: str) -> str:
         return self._url.replace("/mainspring?", f"/{database}?")
@@ -59,9 +60,20 @@ class Server:
         await self._admin(f"drop database if exists {name} with (force)")
 
     async def _admin(self, sql: str) -> None:
-        connection = await asyncpg.connect(self._url)
-        await connection.execute(sql)
-        await connection.close()
+        """On one connection for all tests, which belongs to no event loop."""
+        try:
+            self._connected().execute(sql.encode())
+        except psycopg.OperationalError:  # Some tests end the server, and start it again.
+            self._connected().execute(sql.encode())
+
+    def _connected(self) -> psycopg.Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(self._url, autocommit=True)
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
 
 
 @pytest.fixture(scope="session")
@@ -82,6 +94,7 @@ def server() -> Iterator[Server]:
         server = Server(postgres, postgres.start())
         asyncio.run(server.prepare())
         yield server
+        server.close()
         postgres.stop()
         destroy(home)
 
