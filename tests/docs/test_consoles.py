@@ -10,12 +10,10 @@ of time aside. Lines that start what goes on for ever, or need what a test has n
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shlex
 import shutil
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -196,16 +194,12 @@ class Person:
         assert code == 0, told
 
     async def _run(self, *arguments: str) -> tuple[int, str]:
-        with tempfile.TemporaryFile() as told:
-            child = self._launcher.start(
-                arguments,
-                {**os.environ, "MAINSPRING_DATABASE_URL": self._team.url, "COLUMNS": "200"},
-                output=told.fileno(),
-                folder=self._folder,
-            )
-            code = await asyncio.to_thread(child.wait)
-            told.seek(0)
-            return code, told.read().decode(errors="replace")
+        environment = {
+            **os.environ,
+            "MAINSPRING_DATABASE_URL": self._team.url,
+            "COLUMNS": "200",
+        }
+        return await self._launcher.run(arguments, environment, self._folder)
 
 
 def dag_in(block: Block) -> str:

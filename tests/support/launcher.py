@@ -11,6 +11,7 @@ When whoever launched is gone, so is the launcher.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import importlib
@@ -117,6 +118,16 @@ class Launcher:
         socket.send_fds(line, [order[:1]], descriptors)
         line.sendall(order[1:])
         return Launched(line)
+
+    async def run(
+        self, words: Sequence[str], environment: Mapping[str, str], folder: Path | None = None
+    ) -> tuple[int, str]:
+        """How `mainspring` with these words ended, and all that it said."""
+        with tempfile.TemporaryFile() as told:
+            command = self.start(words, environment, output=told.fileno(), folder=folder)
+            status = await asyncio.to_thread(command.wait)
+            told.seek(0)
+            return status, told.read().decode(errors="replace")
 
     def close(self) -> None:
         assert self._process.stdin is not None
