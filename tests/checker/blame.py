@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.checker.evidence import Fault
+from tests.checker.evidence import Fault, Stall
 from tests.checker.rows import WorkerRow
 
 DEADLY = ("kill", "crash_point")
@@ -69,6 +69,20 @@ def silenced_seconds(
             lost_beats += [fault.at] if since <= fault.at <= until else []
     if lost_beats:
         seconds += max(lost_beats) - min(lost_beats)
+    return seconds
+
+
+def stalled_seconds(
+    stalls: Iterable[Stall], worker: WorkerRow, since: float, until: float
+) -> float:
+    """For how long the machine kept the worker waiting in that time, or all that it says."""
+    seconds, covered = 0.0, since
+    for stall in sorted(stalls, key=lambda stall: stall.at):
+        if stall.pid in (None, worker.pid):
+            begin, end = max(stall.at, covered), min(stall.until, until)
+            if end > begin:
+                seconds += end - begin
+                covered = end
     return seconds
 
 

@@ -16,12 +16,14 @@ from tests.checker.evidence import (
     FENCED,
     OUTPUT,
     RELEASES,
+    STALLS,
     Answered,
     Asked,
     Effect,
     Fault,
     Output,
     Release,
+    Stall,
     read_client,
     read_log,
 )
@@ -88,6 +90,7 @@ class Case:
         tables: Tables,
         output: Sequence[Output] = (),
         releases: Sequence[Release] = (),
+        stalls: Sequence[Stall] = (),
         silent: Collection[str] = (),
         may_wait: Callable[[RunRow], bool] = nothing_may_wait,
     ) -> None:
@@ -99,6 +102,7 @@ class Case:
         self.tables = tables
         self.output = [*output]
         self.releases = [*releases]
+        self.stalls = [*stalls]
         self.silent = frozenset(silent)
         """Dags whose tasks tell no sink what they do."""
         self.may_wait = may_wait
@@ -272,6 +276,7 @@ async def read_case(
         tables=await read_tables(connection),
         output=read_log(folder / OUTPUT, Output),
         releases=read_log(folder / RELEASES, Release),
+        stalls=read_log(folder / STALLS, Stall),
         silent=silent,
         may_wait=may_wait,
     )

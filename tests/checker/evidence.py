@@ -6,6 +6,7 @@
 `output.jsonl`   what tasks printed, told by them before and after
 `releases.jsonl` which code was put into the folder of dags, and when
 `faults.jsonl`   what was broken, when, and for how long
+`stalls.jsonl`   when the machine kept a process waiting that had something to do
 and the journal of the database's moves, which triggers of ours write (`journal.sql`).
 
 A database that lost its tail is consistent with itself, so no log is checked against itself only.
@@ -28,6 +29,7 @@ FENCED = "fenced.sqlite"
 OUTPUT = "output.jsonl"
 RELEASES = "releases.jsonl"
 FAULTS = "faults.jsonl"
+STALLS = "stalls.jsonl"
 
 _T = TypeVar("_T")
 
@@ -131,6 +133,15 @@ class Fault(msgspec.Struct, frozen=True):
     pid: int | None = None
     """Of the process that was hit, if it was one."""
     detail: str = ""
+
+
+class Stall(msgspec.Struct, frozen=True):
+    """Nobody broke anything, but the machine had no time for a process that wanted to go on."""
+
+    at: float
+    until: float
+    pid: int | None = None
+    """None: of whoever carries everybody's messages to the database, which makes it everybody's."""
 
 
 class Log:

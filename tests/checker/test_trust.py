@@ -9,7 +9,7 @@ import pytest
 
 from tests.checker.case import Case
 from tests.checker.conftest import assert_found
-from tests.checker.evidence import Effect, Fault
+from tests.checker.evidence import Effect, Fault, Stall
 from tests.checker.promises import PROMISES
 
 # --- L4 -----------------------------------------------------------------------------------------
@@ -64,6 +64,26 @@ def test_beats_that_were_lost_one_after_the_other_are_a_silence(case: Case) -> N
     assert not PROMISES["L4"](case).violations
 
 
+def test_a_worker_that_the_machine_kept_waiting_for_long_is_excused(case: Case) -> None:
+    frozen = _without_fault(case, 1002)
+    long = [Stall(frozen.at, frozen.until, 1002)]
+    case.stalls[:] = long
+    assert not PROMISES["L4"](case).violations
+    case.stalls[:] = [Stall(frozen.at, frozen.until)]
+    assert not PROMISES["L4"](case).violations
+    # The same time counts once, whoever was late in it.
+    middle = (frozen.at + frozen.until) / 2
+    short = Stall(middle, middle + 0.0001, 1002)
+    case.stalls[:] = [short, *[msgspec.structs.replace(short, pid=None)] * 10_000]
+    assert_found(case, "L4", "(`worker-2`, pid 1002)", "kept it waiting for 0.00 s")
+
+
+def test_a_machine_that_kept_others_waiting_excuses_nobody(case: Case) -> None:
+    frozen = _without_fault(case, 1002)
+    case.stalls[:] = [Stall(frozen.at, frozen.until, 1001), Stall(0.0, 1.0, 1002)]
+    assert_found(case, "L4", "(`worker-2`, pid 1002)", "kept it waiting for 0.00 s")
+
+
 # --- L5 -----------------------------------------------------------------------------------------
 
 
@@ -102,6 +122,12 @@ def test_who_was_killed_does_not_count_as_having_stopped(case: Case) -> None:
     assert PROMISES["L5"](case).exercised == 1
     _replace_fault(case, 1002, kind="kill")
     assert PROMISES["L5"](case).exercised == 0
+
+
+def _without_fault(case: Case, victim: int) -> Fault:
+    [fault] = [fault for fault in case.faults if fault.pid == victim]
+    case.faults.remove(fault)
+    return fault
 
 
 def _replace_fault(case: Case, victim: int, **changes: object) -> None:

@@ -34,10 +34,11 @@ from mainspring.embedded.configuration import PRODUCT_DATABASE, PRODUCT_ROLE
 from mainspring.embedded.probe import socket_path
 from mainspring.store.connection import Connection, Line, fetch
 from mainspring.store.migrate import migrate
-from tests.checker.evidence import RELEASES, Log, Release, now
+from tests.checker.evidence import RELEASES, STALLS, Log, Release, now
 from tests.checker.releases import tree_digest
 from tests.fault import processes
 from tests.fault.proxy import FaultLog, Proxy
+from tests.fault.stalls import note_stalls
 from tests.support.launcher import Launched, Launcher
 
 _T = TypeVar("_T")
@@ -215,7 +216,7 @@ class Cluster:
             settings={"fsync": "off", "shared_buffers": "64MB", "log_min_messages": "log"},
         )
         self._database_lock = asyncio.Lock()
-        self._tending: asyncio.Task[None] | None = None
+        self._tending: list[asyncio.Task[None]] = []
         self.members: list[Member] = []
         self.client_proxy: Proxy
         self.line: Line
@@ -255,7 +256,10 @@ class Cluster:
         self._tell_release(self._dags)
         for member in self.members:
             member.start()
-        self._tending = asyncio.create_task(self._tend())
+        self._tending = [
+            asyncio.create_task(self._tend()),
+            asyncio.create_task(note_stalls(self.folder / STALLS, self._pids_of_workers)),
+        ]
 
     async def stop(self) -> dict[str, int]:
         """Let everybody drain and leave; their exit statuses. Who never leaves is killed."""
@@ -279,10 +283,13 @@ class Cluster:
             await asyncio.sleep(_TEND_SECONDS)
 
     async def _stop_tending(self) -> None:
-        if self._tending is not None:
-            self._tending.cancel()
-            await asyncio.gather(self._tending, return_exceptions=True)
-            self._tending = None
+        for task in self._tending:
+            task.cancel()
+        await asyncio.gather(*self._tending, return_exceptions=True)
+        self._tending = []
+
+    def _pids_of_workers(self) -> list[int]:
+        return [member.pid for member in self.workers if member.pid is not None]
 
     async def _tear_down(self) -> None:
         await self._stop_tending()

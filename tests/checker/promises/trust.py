@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from tests.checker.blame import gone, guard_was_frozen, silenced_seconds
+from tests.checker.blame import gone, guard_was_frozen, silenced_seconds, stalled_seconds
 from tests.checker.case import Case, Execution
 from tests.checker.finding import Finding
 from tests.checker.journal import Transaction
@@ -56,9 +56,13 @@ def nobody_living_is_reaped(case: Case) -> Finding:
     connects again double, so it may be silent for about as long again as it was cut off; what is
     shorter leaves it a beat in time. A stop or kill of the database, a terminated backend, a cut
     that lets it connect again at once, and slow networks are no excuse: those reap nobody.
+
+    Nobody can beat on a machine that does not let it run. What the machine kept a worker waiting
+    counts like a silence: measured from outside, as the time in which it was ready to run and did
+    not. A worker that keeps itself busy for too long runs, and has no such excuse.
     """
     finding = Finding("L4", "no living worker is reaped")
-    silent = 0
+    silent = stalled = 0
     for reaping in reapings(case):
         finding.exercised += 1
         if gone(case.faults, reaping.worker, reaping.at):
@@ -67,12 +71,20 @@ def nobody_living_is_reaped(case: Case) -> Finding:
         if silenced >= reaping.lease.seconds / 3:
             silent += 1
             continue
+        kept_waiting = stalled_seconds(case.stalls, reaping.worker, reaping.last_beat, reaping.at)
+        if silenced + kept_waiting >= reaping.lease.seconds / 3:
+            stalled += 1
+            continue
         finding.broken(
             f"{case.told_worker(reaping.worker.id)} was reaped {reaping.at - reaping.last_beat:.2f}"
             f" s after its last beat (lease {reaping.lease.seconds:g} s) though it lived: faults"
-            f" had silenced it for {silenced:.2f} s ({reaping.transaction})"
+            f" had silenced it for {silenced:.2f} s, and the machine had kept it waiting for"
+            f" {kept_waiting:.2f} s ({reaping.transaction})"
         )
-    finding.notes.append(f"{silent} of the reaped were alive and silenced, the others were gone")
+    finding.notes.append(
+        f"{silent} of the reaped were alive and silenced, {stalled} were kept waiting by the"
+        " machine, the others were gone"
+    )
     return finding
 
 
