@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -25,25 +26,28 @@ _FILES = (
 _WRITES = re.compile(r"\b(insert into|update mainspring|delete from|for update|nextval)\b")
 
 
-def named_points() -> set[str]:
+@functools.cache
+def named_points() -> frozenset[str]:
     """The names that the code gives, `faults.point("…")`; each is given once."""
     names: list[str] = []
     for path in sorted(_SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if "faults" in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "faults.point":
                 [name] = node.args
                 assert isinstance(name, ast.Constant), f"{path}: a point's name is a literal"
                 assert isinstance(name.value, str), f"{path}: a point's name is a string"
                 names.append(name.value)
     assert len(names) == len(set(names)), f"two points have one name: {sorted(names)}"
-    return set(names)
+    return frozenset(names)
 
 
-def statement_points() -> set[str]:
+@functools.cache
+def statement_points() -> frozenset[str]:
     """Behind every statement that writes or locks."""
-    return {
+    return frozenset(
         f"after {name}"
         for file in _FILES
         for name, sql in statements_of(file).items()
         if _WRITES.search(sql)
-    }
+    )

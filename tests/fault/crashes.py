@@ -4,40 +4,38 @@ The points are not listed by hand. First everybody writes down which points it p
 member of a role dies at one point after the other, as long as there are any. A process that does
 not come to its point is asked to leave, which leads through the points of a drain; if it still
 does not die, the point gets another chance, and then counts as missed.
+
+Of engines there is one at a time: another would do what this one is to die of.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import itertools
 import signal
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Awaitable, Callable, Set
 
-from mainspring.schedule.backfilling import Reprocess
-from mainspring.schedule.specs import IntervalSpec, ScheduleSpec
-from mainspring.store.backfill_orders import BackfillOrder, create_backfill, reserve_backfill
-from mainspring.store.connection import Connection
+from mainspring import Client
 from tests.checker.evidence import Fault, now
 from tests.fault.cluster import Cluster, Member, Role
+from tests.fault.feeding import Feeder
+from tests.fault.workload import Books
 
 _BEATS = 12
 """So often has the engine to beat before a process is asked to leave: for longer than a lease."""
-_RECORD_BEATS = 80
+_RECORD_BEATS = 120
 """So often at most while everything is written down that there is to pass."""
 _CHANCES = 4
-_KILL_SECONDS = 3.0
+
+Feed = Callable[[], Awaitable[None]]
 
 
 class Crashes:
-    def __init__(self, role: Role, points: set[str], wanted: set[str]) -> None:
-        """`points` to die at, if they are passed; `wanted` are those that surely are."""
+    def __init__(self, role: Role, points: Set[str], wanted: Set[str]) -> None:
+        """`points` to die at, if they are passed; `wanted` are those that surely are, at work."""
         self._role = role
         self._points = points
         self._wanted = wanted
-        self._numbers = itertools.count(1)
         self.passed: set[str] = set()
         """Those of the points that processes of this role pass."""
         self._while_leaving: set[str] = set()
@@ -48,37 +46,35 @@ class Crashes:
     def missed(self) -> set[str]:
         return self.passed - self.died
 
-    async def play(self, cluster: Cluster) -> None:
+    async def play(self, cluster: Cluster, books: Books) -> None:
         members = [member for member in cluster.members if member.role == self._role]
+        assert self._role == "worker" or len(members) == 1, "engines would do each other's work"
         for member in members:
             member.tended = False
-        async with self._enough_to_do(cluster):
-            # Of engines one does the duties at a time: the others would wait for it to leave.
-            recording = members[:1] if self._role == "engine" else members
+        async with Client(cluster.client_url, name="feeder") as client:
+            feed = Feeder(cluster, books, client).feed if self._role == "engine" else _nothing
             await asyncio.gather(*(_leave(member) for member in members))
-            await asyncio.gather(*(self._record(cluster, member) for member in recording))
+            await asyncio.gather(*(self._record(cluster, member, feed) for member in members))
             self.passed &= self._points
             todo = deque((point, _CHANCES) for point in sorted(self.passed))
-            await asyncio.gather(*(self._die_often(cluster, member, todo) for member in members))
+            await asyncio.gather(
+                *(self._die_often(cluster, member, feed, todo) for member in members)
+            )
         for member in members:
             member.start()
             member.tended = True
 
-    async def _record(self, cluster: Cluster, member: Member) -> None:
+    async def _record(self, cluster: Cluster, member: Member, feed: Feed) -> None:
         """One life of a process from its start to its leave, written down point by point."""
         path = cluster.folder / f"points of {member.name}"
-        await self._feed(cluster)
+        await feed()
         path.touch()
         member.start(f"record {path}")
 
         def passed() -> set[str]:
             return set(path.read_text("utf-8").splitlines())
 
-        await _live(cluster, member)
-        if self._role == "engine":
-            # A worker has to be reaped meanwhile.
-            enough = lambda: passed() >= self._wanted  # noqa: E731
-            await _live(cluster, member, beats=_RECORD_BEATS, enough=enough)
+        await _live(cluster, member, beats=_RECORD_BEATS, enough=lambda: passed() >= self._wanted)
         at_work = passed()
         await _leave(member)
         everything = passed()
@@ -86,19 +82,21 @@ class Crashes:
         self.passed |= everything
 
     async def _die_often(
-        self, cluster: Cluster, member: Member, todo: deque[tuple[str, int]]
+        self, cluster: Cluster, member: Member, feed: Feed, todo: deque[tuple[str, int]]
     ) -> None:
         while todo:
             point, chances = todo.popleft()
             # One that was met only while leaving, when it was recorded, may be of work after all.
             leaving = point in self._while_leaving and chances == _CHANCES
-            if await self._dies_at(cluster, member, point, beats=1 if leaving else _BEATS):
+            await feed()
+            # On a slow machine it may take longer: who has lost a chance lives twice as long.
+            beats = 1 if leaving else _BEATS * 2 ** (_CHANCES - chances)
+            if await self._dies_at(cluster, member, point, beats=beats):
                 self.died.add(point)
             elif chances > 1:
                 todo.append((point, chances - 1))
 
     async def _dies_at(self, cluster: Cluster, member: Member, point: str, *, beats: int) -> bool:
-        await self._feed(cluster)
         began = now()
         member.start(f"die {point} 1")
         pid = member.pid
@@ -109,53 +107,9 @@ class Crashes:
             await _bury(cluster, pid)
         return killed
 
-    # --- what seldom happens by itself -----------------------------------------------------
 
-    @contextlib.asynccontextmanager
-    async def _enough_to_do(self, cluster: Cluster) -> AsyncIterator[None]:
-        """Engines have workers to reap."""
-        killing = asyncio.create_task(self._kill_workers(cluster))
-        try:
-            yield
-        finally:
-            killing.cancel()
-            await asyncio.gather(killing, return_exceptions=True)
-
-    async def _kill_workers(self, cluster: Cluster) -> None:
-        if self._role == "engine":
-            for worker in itertools.cycle(cluster.workers):
-                await asyncio.sleep(_KILL_SECONDS)
-                at, pid = now(), worker.signal(signal.SIGKILL)
-                if pid is not None:
-                    cluster.faults.write(Fault(at, now(), "kill", worker.name, pid))
-
-    async def _feed(self, cluster: Cluster) -> None:
-        """Engines find a new dag, a backfill, and ids near the end of the last period."""
-        if self._role == "engine":
-            number = next(self._numbers)
-            cluster.write_dags(f"fresh_{number}.py", _FRESH.format(number=number))
-            await cluster.line.call(_backfill)
-            # Forward only: ids must never be handed out twice.
-            await cluster.rows(
-                "select setval('mainspring.id_block',"
-                " greatest(nextval('mainspring.id_block'), max(until_id) - 10000000))"
-                " from mainspring.period"
-            )
-
-
-async def _backfill(connection: Connection) -> None:
-    """A few runs of the past, one after the other."""
-    begin = datetime(2026, 1, 1, tzinfo=UTC)
-    order = BackfillOrder(
-        since=begin,
-        until=begin + timedelta(hours=4),
-        dag="single_async",
-        spec=ScheduleSpec(when=(IntervalSpec(3600),)),
-        parameters={"seconds": 0.01},
-        reprocess=Reprocess.ALL,
-        priority=9,
-    )
-    await create_backfill(connection, await reserve_backfill(connection), order, by="crashes")
+async def _nothing() -> None:
+    """Workers are fed by callers."""
 
 
 async def _bury(cluster: Cluster, pid: int | None) -> None:
@@ -195,20 +149,3 @@ async def _leave(member: Member) -> int:
     """Ask it to leave, if it is still there; its exit status."""
     member.signal(signal.SIGTERM)
     return await member.ended()
-
-
-_FRESH = """\
-from mainspring import dag, task
-
-@task(queue="fresh_{number}")
-async def first():
-    pass
-
-@task
-async def second():
-    pass
-
-@dag
-def fresh_{number}():
-    first() >> second()
-"""

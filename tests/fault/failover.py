@@ -21,12 +21,13 @@ from tests.checker.evidence import Fault, now
 from tests.fault.cluster import Cluster, Member
 from tests.fault.nemesis import Nemesis, Planned, Scale
 from tests.fault.storm import storm
+from tests.fault.workload import Books
 
 _CALM_SECONDS = 6.0
 _FROZEN_SECONDS = 8.0
 
 
-async def trouble(cluster: Cluster) -> None:
+async def trouble(cluster: Cluster, _: Books) -> None:
     """One after the other, with calm between them."""
     await asyncio.sleep(_CALM_SECONDS)
     for kind, target, seconds in (

@@ -36,7 +36,8 @@ from tests.checker.journal import install_journal, sample_clock
 from tests.fault.cluster import Cluster
 from tests.fault.nemesis import USUAL, Nemesis, Scale, plan
 from tests.fault.planner import Planner
-from tests.fault.workload import DAGS, Books, Caller
+from tests.fault.workload import DAGS, Books, Caller, Pace
+from tests.fault.workload import USUAL as USUAL_PACE
 from tests.support.invariants import violations
 from tests.support.launcher import Launcher
 
@@ -90,9 +91,10 @@ async def storm(
     seconds: float,
     scale: Scale = USUAL,
     callers: int = 4,
+    pace: Pace = USUAL_PACE,
     expect: Collection[str] = (),
     dags: Path = DAGS_FOLDER,
-    trouble: Callable[[Cluster], Awaitable[None]] | None = None,
+    trouble: Callable[[Cluster, Books], Awaitable[None]] | None = None,
     launcher: Launcher | None = None,
 ) -> Summary:
     """Let it rage, and say what came of it. All evidence is left in the folder.
@@ -131,13 +133,16 @@ async def storm(
                         name=f"caller-{number}",
                         seed=seed,
                         patience_seconds=0.0 if number % 2 else 30.0,
+                        pace=pace,
                         opens=number == 0,
                     )
                     for number in range(callers)
                 ]
                 planner = Planner(cluster.client_url, books, seed=seed)
                 with _timed(summary, "safety"):
-                    raging = trouble(cluster) if trouble else Nemesis(cluster, planned).play()
+                    raging = (
+                        trouble(cluster, books) if trouble else Nemesis(cluster, planned).play()
+                    )
                     await _safety(people, planner, raging)
                 with _timed(summary, "settling"):
                     await asyncio.gather(planner.settle(), *(caller.settle() for caller in people))

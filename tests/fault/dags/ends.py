@@ -68,6 +68,16 @@ async def nothing_to_do() -> None:
         raise Skip("nothing to do")
 
 
+@task(queue="nowhere", on_lost="fail")
+async def is_taken_away() -> None:
+    """Whoever takes it is never heard of again, see `tests/fault/feeding.py`."""
+
+
+@task(queue="nobody")
+async def is_left_alone() -> None:
+    """No worker looks into its queue."""
+
+
 @task
 async def slow() -> None:
     with act("async", RELEASE):
@@ -99,6 +109,16 @@ def overtime_command() -> None:
 def skipping() -> None:
     beside()
     nothing_to_do() >> never_reached()
+
+
+@dag
+def forsaken() -> None:
+    is_taken_away()
+
+
+@dag(timeout="100ms")
+def overdue() -> None:
+    is_left_alone()
 
 
 @dag(timeout="1s")
