@@ -16,10 +16,21 @@ from tests.fault.cluster import socket_of
 from tests.fault.proxy import Proxy
 from tests.fault.races.summary import pytest_terminal_summary as pytest_terminal_summary
 
+_LONGEST = (
+    "test_an_engine_may_die_anywhere",
+    "test_a_fresh_storm_breaks_no_promise",
+    "test_a_known_storm_breaks_no_promise",
+    "test_a_worker_may_die_anywhere",
+    "test_slot_leak_on_cancel",
+    "test_claim_lost_at_an_unknown_commit",
+    "test_every_race_of_two_ends_as_if_one_had_come_after_the_other",
+)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Those that keep a test process busy for longest come first: then all of them end together."""
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    places = {name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: places.get(item.name.partition("[")[0], len(places)))
 
 
 class Network:

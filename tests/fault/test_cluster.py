@@ -17,7 +17,7 @@ from tests.fault import processes
 from tests.fault.cluster import Cluster, Member
 from tests.fault.storm import Look, Stuck, liveness
 
-pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
 DAGS = """
 import time

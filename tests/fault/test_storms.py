@@ -17,7 +17,7 @@ from tests.fault.nemesis import scale_of
 from tests.fault.storm import Summary, storm
 from tests.support.launcher import Launcher
 
-pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
 SECONDS = 8.0
 ALWAYS = (

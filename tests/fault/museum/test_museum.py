@@ -103,22 +103,27 @@ async def test_catch_up_skips_the_last_one(server: Server, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("mutant", "first", "second"),
+    ("mutant", "first", "second", "world"),
     [
-        ("cancel_overtaken_by_completion", "cancel", "complete A"),
-        ("lost_wake_up", "wake", "cancel"),
+        ("cancel_overtaken_by_completion", "cancel", "complete A", "claimed pair"),
+        ("lost_wake_up", "wake", "cancel", "resting"),
     ],
 )
-async def test_in_a_race(server: Server, mutant: str, first: str, second: str) -> None:
+async def test_in_a_race(server: Server, mutant: str, first: str, second: str, world: str) -> None:
     name = await server.create()
     caught = await play_pair(
-        server.url(name), first, second, limit=3, disguise=MUTANTS[mutant].at_large
+        server.url(name),
+        first,
+        second,
+        worlds=[world],
+        limit=3,
+        disguise=MUTANTS[mutant].at_large,
     )
     assert caught.failures, "nobody has noticed"
     assert "await replay(" in caught.failures[0].printed
     await server.drop(name)
     name = await server.create()
-    (await play_pair(server.url(name), first, second, limit=3)).check()
+    (await play_pair(server.url(name), first, second, worlds=[world], limit=3)).check()
     await server.drop(name)
 
 

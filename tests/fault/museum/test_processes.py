@@ -17,7 +17,7 @@ from tests.fault.museum.mutants import MUTANTS
 from tests.fault.proxy import Weather
 from tests.fault.storm import DAGS_FOLDER, Stuck, begin, liveness
 
-pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
 _STILL_BEATS = 8
 """Fewer than in a storm: nothing is wrong here but the bug."""
