@@ -376,10 +376,12 @@ class Cluster:
 
     def strays(self) -> set[int]:
         """Processes that belong to nobody any more: hosts and commands that were left behind."""
+        # In this order: who is born between the two looks is at home.
+        marked = processes.marked(EVIDENCE, str(self.folder))
         at_home = processes.descendants(
             [os.getpid(), *(member.pid for member in self.members if member.pid)]
         )
-        return processes.marked(EVIDENCE, str(self.folder)) - at_home
+        return marked - at_home
 
     # --- the database ----------------------------------------------------------------------
 

@@ -98,6 +98,12 @@ async def test_a_worker_dies_and_leaves_nobody_and_comes_back(cluster: Cluster) 
     async with Client(cluster.client_url) as client:
         await client.cancel(run)
     await liveness(cluster)
+
+    async def has_joined() -> bool:
+        # Before that it may not know yet how one leaves.
+        return bool(await cluster.rows("select from mainspring.worker where pid = $1", worker.pid))
+
+    await cluster.until(has_joined)
     assert set((await cluster.stop()).values()) == {0}
 
 

@@ -43,7 +43,7 @@ async def test_enqueue_the_kept_key_and_forget_in_succeeded(arena: Arena) -> Non
         world="succeeded",
         operations=("enqueue the kept key", "forget"),
         endings=("commit", "commit"),
-        order="1 2 2 2 2 1 1 1",
+        order="1 2 2 2 2 2 1 1 1",
     )
 
 
