@@ -31,6 +31,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Hangs(seconds), "hangs")
 
 
+@pytest.hookimpl(tryfirst=True)  # Folders that know better have the last word.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where several processes share the tests, long ones come first: then all end together."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 class Server:
     """The test process's PostgreSQL, with a migrated template to copy databases from."""
 

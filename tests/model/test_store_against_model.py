@@ -85,6 +85,8 @@ from tests.model.model import End, Model, Run, Task, Token
 
 EXAMPLES = int(os.environ.get("MAINSPRING_MODEL_EXAMPLES", "200"))
 STEPS = 50
+PARTS = 4
+"""The examples in as many tests, so that several processes can look at once."""
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 FAR_AHEAD = datetime(2100, 1, 1, tzinfo=UTC)
@@ -895,7 +897,9 @@ _DUMP = "\nunion all\n".join(
 )
 
 
-def test_the_store_and_the_model_agree(server: Server) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("_part", range(PARTS))
+def test_the_store_and_the_model_agree(server: Server, _part: int) -> None:
     loop = asyncio.new_event_loop()
     database = loop.run_until_complete(server.create())
     connection = loop.run_until_complete(
@@ -904,7 +908,7 @@ def test_the_store_and_the_model_agree(server: Server) -> None:
     run_state_machine_as_test(
         lambda: StoreMachine(loop, connection),  # type: ignore[arg-type]  # any factory will do
         settings=settings(
-            max_examples=EXAMPLES,
+            max_examples=max(1, EXAMPLES // PARTS),
             stateful_step_count=STEPS,
             deadline=None,
             print_blob=True,
