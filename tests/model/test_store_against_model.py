@@ -82,6 +82,7 @@ from mainspring.store.runs import (
 from mainspring.store.wakeups import Bell
 from tests.conftest import Server
 from tests.model.model import End, Model, Run, Task, Token
+from tests.support.invariants import ALONE
 
 EXAMPLES = int(os.environ.get("MAINSPRING_MODEL_EXAMPLES", "200"))
 STEPS = 50
@@ -905,6 +906,8 @@ def test_the_store_and_the_model_agree(server: Server, _part: int) -> None:
     connection = loop.run_until_complete(
         connect(server.url(database), name="model", stable_plans=True)
     )
+    # Promises are asked after every step; helpers took ten times as long to start as to look.
+    loop.run_until_complete(connection.execute(f"set {ALONE}"))
     run_state_machine_as_test(
         lambda: StoreMachine(loop, connection),  # type: ignore[arg-type]  # any factory will do
         settings=settings(
