@@ -17,11 +17,17 @@ _MEMORY = Path("/dev/shm")
 _NEEDED_BYTES = 2 << 30
 """The databases of one test process at most, twice."""
 
+_PREFIX = "mainspring-test-of-"
+
 
 @contextmanager
 def quick_folder() -> Iterator[Path]:
     """A folder in memory if there is room, else on disk; open to all, as root's server needs it."""
-    folder = Path(tempfile.mkdtemp(prefix="mainspring-test-", dir=_memory())).resolve()
+    memory = _memory()
+    if memory is not None:
+        _delete_leftovers(memory)
+    prefix = f"{_PREFIX}{os.getpid()}-"
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=memory)).resolve()
     folder.chmod(0o755)
     try:
         yield folder
@@ -33,6 +39,14 @@ def _memory() -> Path | None:
     if not _MEMORY.is_dir() or not os.access(_MEMORY, os.W_OK | os.X_OK):
         return None
     return _MEMORY if _available_bytes() >= _NEEDED_BYTES else None
+
+
+def _delete_leftovers(memory: Path) -> None:
+    """Of test processes that were killed: nobody else would give their memory back."""
+    for folder in memory.glob(f"{_PREFIX}*"):
+        owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _available_bytes() -> int:
