@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def given_parameters(spec: DagSpec, pairs: Sequence[str], document: str | None) -> dict[str, Any]:
     """`--params` first, then each `-p` over it."""
-    values = _document(document) if document is not None else {}
+    values = given_document(document) if document is not None else {}
     seen: set[str] = set()
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -123,7 +123,7 @@ def person() -> str:
     return f"{user}@{platform.node() or 'unknown'}"
 
 
-def _document(text: str) -> dict[str, Any]:
+def given_document(text: str) -> dict[str, Any]:
     content: str | bytes = text
     if text.startswith("@"):
         content = _content(text[1:])

@@ -27,6 +27,7 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
             "run:run",
             "List, show, watch, explain, compare, cancel, mend and rerun runs; read logs.",
         ),
+        "job": _Entry("job:job", "Make, show, trigger, reschedule, pause and cancel jobs."),
         "schedule": _Entry(
             "schedule:schedule", "List, show, preview, make, change, pause and remove schedules."
         ),

@@ -6,6 +6,17 @@ into the database is drawn in `enqueuing`.
 
 from mainspring.client.client import Client
 from mainspring.client.sync import SyncClient
+from mainspring.domain.jobs import CommandCall, HttpCall, JobKind, JobStatus
 from mainspring.store.backfill_orders import BackfillOrder
+from mainspring.store.job_orders import JobOrder
 
-__all__ = ["BackfillOrder", "Client", "SyncClient"]
+__all__ = [
+    "BackfillOrder",
+    "Client",
+    "CommandCall",
+    "HttpCall",
+    "JobKind",
+    "JobOrder",
+    "JobStatus",
+    "SyncClient",
+]

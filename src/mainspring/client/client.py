@@ -12,14 +12,17 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import msgspec
 
 from mainspring.client.enqueuing import Enqueuer
+from mainspring.client.jobs import Jobs, JobTimes, job_order, job_schedule
 from mainspring.client.link import Address, Link
 from mainspring.client.scheduling import Scheduler, Times
 from mainspring.client.subjects import Subject
+from mainspring.domain.durations import Duration
 from mainspring.domain.errors import InputError
+from mainspring.domain.jobs import CommandCall, HttpCall, JobKind, JobStatus
 from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN
 from mainspring.domain.notes import checked_note
 from mainspring.domain.reruns import Standing, named_tasks, undone_tasks
-from mainspring.domain.states import TaskState
+from mainspring.domain.states import RunState, TaskState
 from mainspring.store.backfill_orders import (
     BackfillOrder,
     BackfillPreview,
@@ -38,6 +41,9 @@ from mainspring.store.backfills import (
 from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow, read_dag
 from mainspring.store.dead_letters import Letter
+from mainspring.store.job_orders import JobOrder
+from mainspring.store.job_reading import JobLine, list_job_runs, list_jobs
+from mainspring.store.jobs import cancel_job, pause_job, reschedule_job, resume_job
 from mainspring.store.marks import Mark, Marked, mark_task
 from mainspring.store.pauses import (
     Paused,
@@ -83,6 +89,7 @@ class Client:
         self._link = Link(Address(url), name=name, patience_seconds=patience_seconds)
         self.enqueuer = Enqueuer(self._link, created_by=created_by)
         self.scheduler = Scheduler(self._link, created_by=created_by)
+        self.jobs = Jobs(self._link, created_by=created_by)
         self._created_by = created_by
 
     async def __aenter__(self) -> Self:
@@ -99,6 +106,7 @@ class Client:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self.jobs.close()
         await self.enqueuer.close()
         await self._link.close()
 
@@ -452,6 +460,153 @@ class Client:
             if line.over or line.halted:
                 return line
             await asyncio.sleep(poll_seconds)
+
+    async def create_job(
+        self,
+        name: str | None = None,
+        /,
+        *,
+        command: Sequence[str] | CommandCall | None = None,
+        http: str | Mapping[str, Any] | HttpCall | None = None,
+        task: Subject | None = None,
+        when: JobTimes | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        retries: int | None = None,
+        timeout: Duration | None = None,
+        priority: int | None = None,
+        queue: str | None = None,
+        idempotency_key: str | None = None,
+        by: str | None = None,
+        **options: Any,
+    ) -> int:
+        """Make a job of a command, a request or a task, and return its number.
+
+        Without `when` it runs at once, and that run has the job's number. `when` is an instant, a
+        cron line, `"every 90m"`, an RRULE, or several of these in a list; `options` are those of a
+        schedule. `command` is a list of the program and its arguments, `http` an address or what
+        `HttpCall` has, `task` a task or dag of the application, or the name of a stored one.
+        `retries`, `timeout` (of each attempt), `priority` and `queue` go before what the tasks say.
+        ConflictError if there is a job of that name; with `idempotency_key` one job is made however
+        often it is asked for.
+        """
+        dag = None if task is None else await self.enqueuer.stored_name(task)
+        order = job_order(
+            name,
+            command=command,
+            http=http,
+            task=dag,
+            when=when,
+            parameters=parameters,
+            retries=retries,
+            timeout=timeout,
+            priority=priority,
+            queue=queue,
+            created_by=by or self._created_by,
+            key=idempotency_key,
+            options=options,
+        )
+        return await self.jobs.create(order)
+
+    async def create_jobs(self, orders: Iterable[JobOrder]) -> list[int]:
+        """Make a job for each order, all or none; their numbers are in the same order."""
+        return await self.jobs.create_many(orders)
+
+    async def job(self, job: str | int) -> JobLine:
+        """How a job stands, by its name or number: status, progress, last and next run."""
+        return await self.jobs.read(job)
+
+    async def list_jobs(
+        self,
+        *,
+        status: JobStatus | None = None,
+        kind: JobKind | None = None,
+        beginning: str = "",
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[JobLine]:
+        """The newest first; the next page is `before` the last number of this one."""
+        return await self.ask(
+            list_jobs, status=status, kind=kind, beginning=beginning, before=before, limit=limit
+        )
+
+    async def job_runs(
+        self,
+        job: str | int,
+        *,
+        states: Sequence[RunState] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        before: RunLine | None = None,
+        limit: int = 50,
+    ) -> list[RunLine]:
+        """Runs of a job, the newest first; the next page is `before` the last of this one."""
+        return await self.ask(
+            list_job_runs,
+            await self.jobs.find(job),
+            states=states,
+            since=since,
+            until=until,
+            before=None if before is None else (before.created_at, before.id),
+            limit=limit,
+        )
+
+    async def trigger_job(
+        self, job: str | int, *, idempotency_key: str | None = None, by: str | None = None
+    ) -> int:
+        """Run a job now, whatever its schedule says, and return the run's id."""
+        return await self.jobs.trigger(job, idempotency_key, by)
+
+    async def reschedule_job(
+        self,
+        job: str | int,
+        when: JobTimes | None,
+        /,
+        *,
+        version: int | None = None,
+        by: str | None = None,
+        **options: Any,
+    ) -> JobLine:
+        """Let a job run by another schedule from now on, or by none.
+
+        With `version`, here and in the other changes, only if the job is still at that one.
+        """
+        spec = job_schedule(when, options)
+        who = by or self._created_by or "client"
+        return await self.jobs.change(
+            job, functools.partial(reschedule_job, spec=spec, by=who, version=version)
+        )
+
+    async def pause_job(
+        self,
+        job: str | int,
+        *,
+        note: str | None = None,
+        version: int | None = None,
+        by: str | None = None,
+    ) -> JobLine:
+        """Let the schedule of a job fire no more until it is resumed; what runs goes on."""
+        who = by or self._created_by or "client"
+        return await self.jobs.change(
+            job, functools.partial(pause_job, by=who, note=note, version=version)
+        )
+
+    async def resume_job(self, job: str | int, *, version: int | None = None) -> JobLine:
+        """End the pause of a job: it goes on with its first fire after now."""
+        return await self.jobs.change(job, functools.partial(resume_job, version=version))
+
+    async def cancel_job(
+        self,
+        job: str | int,
+        *,
+        note: str | None = None,
+        version: int | None = None,
+        by: str | None = None,
+    ) -> JobLine:
+        """Let nothing of a job start any more, and stop its open runs."""
+        who = by or self._created_by or "client"
+        return await self.jobs.change(
+            job, functools.partial(cancel_job, by=who, note=note, version=version)
+        )
 
     async def dag(self, name: str) -> DagRow:
         """A dag as a trigger uses it now."""

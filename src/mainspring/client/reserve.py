@@ -85,14 +85,8 @@ class Ids:
     async def assign(self, drafts: Sequence[Draft]) -> list[NewRun]:
         """The drafts as runs, each with its id."""
         runs = []
-        now = time.monotonic()
-        wanted = sum(draft.tasks for draft in drafts)
-        for draft in drafts:
-            first = self._reserve.take(draft.tasks, now)
-            if first is None:
-                first = await self._take_after_fetch(draft.tasks, wanted)
-                now = time.monotonic()
-            wanted -= draft.tasks
+        firsts = await self.take([draft.tasks for draft in drafts])
+        for first, draft in zip(firsts, drafts, strict=True):
             runs.append(
                 NewRun(
                     first,
@@ -108,9 +102,23 @@ class Ids:
             )
             if len(runs) % _ASSIGNED_AT_ONCE == 0:
                 await asyncio.sleep(0)
+        return runs
+
+    async def take(self, counts: Sequence[int]) -> list[int]:
+        """For each count the first of so many neighbouring ids."""
+        firsts = []
+        now = time.monotonic()
+        wanted = sum(counts)
+        for count in counts:
+            first = self._reserve.take(count, now)
+            if first is None:
+                first = await self._take_after_fetch(count, wanted)
+                now = time.monotonic()
+            wanted -= count
+            firsts.append(first)
         if self._ahead is None and self._reserve.left < self._blocks * BLOCK_IDS // 4:
             self._ahead = asyncio.create_task(self._fetch_ahead())
-        return runs
+        return firsts
 
     async def close(self) -> None:
         if self._ahead is not None:

@@ -17,12 +17,18 @@ from typing import Any, Self, TypeVar
 from mainspring.client.client import Client
 from mainspring.client.connections import carry_out_sync, check_transaction, sync_door
 from mainspring.client.creation import creating_beside
+from mainspring.client.jobs import JobTimes
 from mainspring.client.scheduling import Times
 from mainspring.client.subjects import Subject
+from mainspring.domain.durations import Duration
 from mainspring.domain.errors import UnavailableError
+from mainspring.domain.jobs import CommandCall, HttpCall, JobKind, JobStatus
+from mainspring.domain.states import RunState
 from mainspring.store.backfill_orders import BackfillOrder, BackfillPreview
 from mainspring.store.backfills import BackfillLine
 from mainspring.store.dead_letters import Letter
+from mainspring.store.job_orders import JobOrder
+from mainspring.store.job_reading import JobLine
 from mainspring.store.marks import Mark, Marked
 from mainspring.store.pauses import Paused
 from mainspring.store.reading import RunLine
@@ -340,6 +346,139 @@ class SyncClient:
         """As `Client.show_schedule`."""
         room = self._entered()
         return room.call(room.client.show_schedule(name, fires=fires))
+
+    def create_job(
+        self,
+        name: str | None = None,
+        /,
+        *,
+        command: Sequence[str] | CommandCall | None = None,
+        http: str | Mapping[str, Any] | HttpCall | None = None,
+        task: Subject | None = None,
+        when: JobTimes | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        retries: int | None = None,
+        timeout: Duration | None = None,
+        priority: int | None = None,
+        queue: str | None = None,
+        idempotency_key: str | None = None,
+        by: str | None = None,
+        **options: Any,
+    ) -> int:
+        """As `Client.create_job`."""
+        room = self._entered()
+        return room.call(
+            room.client.create_job(
+                name,
+                command=command,
+                http=http,
+                task=task,
+                when=when,
+                parameters=parameters,
+                retries=retries,
+                timeout=timeout,
+                priority=priority,
+                queue=queue,
+                idempotency_key=idempotency_key,
+                by=by,
+                **options,
+            )
+        )
+
+    def create_jobs(self, orders: Iterable[JobOrder]) -> list[int]:
+        """As `Client.create_jobs`."""
+        room = self._entered()
+        return room.call(room.client.create_jobs(orders))
+
+    def job(self, job: str | int) -> JobLine:
+        """As `Client.job`."""
+        room = self._entered()
+        return room.call(room.client.job(job))
+
+    def list_jobs(
+        self,
+        *,
+        status: JobStatus | None = None,
+        kind: JobKind | None = None,
+        beginning: str = "",
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[JobLine]:
+        """As `Client.list_jobs`."""
+        room = self._entered()
+        return room.call(
+            room.client.list_jobs(
+                status=status, kind=kind, beginning=beginning, before=before, limit=limit
+            )
+        )
+
+    def job_runs(
+        self,
+        job: str | int,
+        *,
+        states: Sequence[RunState] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        before: RunLine | None = None,
+        limit: int = 50,
+    ) -> list[RunLine]:
+        """As `Client.job_runs`."""
+        room = self._entered()
+        return room.call(
+            room.client.job_runs(
+                job, states=states, since=since, until=until, before=before, limit=limit
+            )
+        )
+
+    def trigger_job(
+        self, job: str | int, *, idempotency_key: str | None = None, by: str | None = None
+    ) -> int:
+        """As `Client.trigger_job`."""
+        room = self._entered()
+        return room.call(room.client.trigger_job(job, idempotency_key=idempotency_key, by=by))
+
+    def reschedule_job(
+        self,
+        job: str | int,
+        when: JobTimes | None,
+        /,
+        *,
+        version: int | None = None,
+        by: str | None = None,
+        **options: Any,
+    ) -> JobLine:
+        """As `Client.reschedule_job`."""
+        room = self._entered()
+        return room.call(room.client.reschedule_job(job, when, version=version, by=by, **options))
+
+    def pause_job(
+        self,
+        job: str | int,
+        *,
+        note: str | None = None,
+        version: int | None = None,
+        by: str | None = None,
+    ) -> JobLine:
+        """As `Client.pause_job`."""
+        room = self._entered()
+        return room.call(room.client.pause_job(job, note=note, version=version, by=by))
+
+    def resume_job(self, job: str | int, *, version: int | None = None) -> JobLine:
+        """As `Client.resume_job`."""
+        room = self._entered()
+        return room.call(room.client.resume_job(job, version=version))
+
+    def cancel_job(
+        self,
+        job: str | int,
+        *,
+        note: str | None = None,
+        version: int | None = None,
+        by: str | None = None,
+    ) -> JobLine:
+        """As `Client.cancel_job`."""
+        room = self._entered()
+        return room.call(room.client.cancel_job(job, note=note, version=version, by=by))
 
     def database_url(self) -> str:
         """Where the database is, for connections of the application's own."""

@@ -108,6 +108,18 @@ class TaskSpec(Spec, frozen=True):
     description: str = ""
 
 
+def with_options(
+    task: TaskSpec, attempts: int | None = None, timeout_seconds: float | None = None
+) -> TaskSpec:
+    """The task as a run wants it that says so itself; None leaves what the task says."""
+    retry = task.retry
+    return msgspec.structs.replace(
+        task,
+        retry=retry if attempts is None else msgspec.structs.replace(retry, attempts=attempts),
+        timeout_seconds=task.timeout_seconds if timeout_seconds is None else timeout_seconds,
+    )
+
+
 class ParameterSpec(Spec, frozen=True):
     name: str
     schema: dict[str, Any] = {}

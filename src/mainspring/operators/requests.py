@@ -28,6 +28,18 @@ from mainspring.authoring.tasks import task
 from mainspring.domain.durations import Duration, format_duration
 from mainspring.domain.errors import DefinitionError
 from mainspring.domain.names import shown
+from mainspring.domain.requests import (
+    EXPECTED,
+    HEADER,
+    METHOD,
+    PLACE,
+    RETRIED,
+    address_problem,
+    address_shown,
+    is_status,
+    places_in,
+    status_ranges,
+)
 from mainspring.operators.options import (
     TaskOptions,
     check_mapping,
@@ -44,8 +56,6 @@ RETRY_AFTER_SECONDS_MAX = 24 * 3600.0
 _SHOWN_BODY_LENGTH = 500
 _KEPT_HEADERS = ("content-type", "etag", "last-modified", "link", "location", "retry-after")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")
-_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_PLACE = re.compile(r"\{([^{}/?#]*)\}")
 _RETRY = RetryPolicy(attempts=5, first="1s", cap="1m")
 
 Statuses = int | Iterable[int]
@@ -61,8 +71,8 @@ def http(
     json: Any = None,
     body: Any = None,
     timeout: Duration = "30s",
-    expect: Statuses = range(200, 300),
-    retry_on: Statuses = frozenset({429, 502, 503, 504}),
+    expect: Statuses = EXPECTED,
+    retry_on: Statuses = RETRIED,
     **options: Unpack[TaskOptions],
 ) -> Any:
     """Draw a task that sends a request; its result has `status`, `headers` and `body`.
@@ -85,14 +95,14 @@ def http(
     """
     require_drawing("http")
     what = "`http`"
-    if not re.fullmatch(r"[A-Za-z]{1,20}", str(method)):
+    if not METHOD.fullmatch(str(method)):
         raise DefinitionError(f"{what}: {shown(method)} is not a method such as `GET` or `POST`")
     for name, mapping in (("path", path), ("query", query), ("headers", headers)):
         check_mapping(f"{what}: `{name}`", mapping)
     for name, value in [*(path or {}).items(), *(headers or {}).items()]:
         check_plain(f"{what}: {shown(name)}", value)
     for name in headers or {}:
-        if not _HEADER.fullmatch(name):
+        if not HEADER.fullmatch(name):
             raise DefinitionError(f"{what}: {shown(name)} cannot be the name of a header")
     _check_address(what, url, path or {})
     if json is not None and body is not None:
@@ -100,7 +110,7 @@ def http(
     if body is not None:
         check_plain(f"{what}: `body`", body)
     if not isinstance(url, Later):
-        options.setdefault("description", f"{method.upper()} {_shown(url)}"[:200])
+        options.setdefault("description", f"{method.upper()} {address_shown(url)}"[:200])
     return send_request.with_options(**options)(
         method=method.upper(),
         url=url,
@@ -126,7 +136,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        return f"{self.method} {_shown(self.url)}"
+        return f"{self.method} {address_shown(self.url)}"
 
 
 @task(name="http")
@@ -170,9 +180,9 @@ def _check_address(what: str, url: object, path: Mapping[str, Any]) -> None:
         return
     if not isinstance(url, str):
         raise DefinitionError(f"{what}: the address: expected text, got `{type(url).__name__}`")
-    if problem := _address_problem(_PLACE.sub("x", url)):
-        raise DefinitionError(f"{what}: the address {shown(_shown(url))} {problem}")
-    places = set(_PLACE.findall(urlsplit(url).path))
+    if problem := address_problem(PLACE.sub("x", url)):
+        raise DefinitionError(f"{what}: the address {shown(address_shown(url))} {problem}")
+    places = places_in(url)
     if places != path.keys():
         odd = min(places.symmetric_difference(path))
         raise DefinitionError(
@@ -182,24 +192,11 @@ def _check_address(what: str, url: object, path: Mapping[str, Any]) -> None:
         )
 
 
-def _address_problem(url: str) -> str:
-    if any(ord(character) <= 32 or ord(character) == 127 for character in url):
-        return "holds a space or a control character"
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError as error:
-        return f"cannot be read: {error}"
-    if parts.scheme not in ("http", "https"):
-        return "does not begin with `https://` or `http://`"
-    return "" if parts.hostname else "names no host"
-
-
 def _address(url: str, path: Mapping[str, Any], query: Mapping[str, Any]) -> str:
     """The whole address. What fills a place stays one segment of the path, whatever it holds."""
     segments = {name: _segment(name, value) for name, value in path.items()}
     parts = urlsplit(url)
-    filled = _PLACE.sub(lambda place: segments.get(place[1], place[0]), parts.path)
+    filled = PLACE.sub(lambda place: segments.get(place[1], place[0]), parts.path)
     more = urlencode([pair for name, value in query.items() for pair in _pairs(name, value)])
     whole = urlunsplit(
         parts._replace(
@@ -208,8 +205,8 @@ def _address(url: str, path: Mapping[str, Any], query: Mapping[str, Any]) -> str
             fragment="",
         )
     )
-    if problem := _address_problem(whole):
-        raise Fail(f"the address {shown(_shown(whole))} {problem}")
+    if problem := address_problem(whole):
+        raise Fail(f"the address {shown(address_shown(whole))} {problem}")
     return whole
 
 
@@ -285,7 +282,7 @@ def _decoded(answer: Answer) -> Any:
 def _told(request: Request, answer: Answer) -> str:
     words = f"{request.shown} answered {answer.status} {answer.reason}".rstrip()
     if 300 <= answer.status < 400 and (target := answer.headers.get("location")):
-        return f"{words}, which leads to {_shown(target)}; redirects are not followed"
+        return f"{words}, which leads to {address_shown(target)}; redirects are not followed"
     start = answer.body[: 4 * _SHOWN_BODY_LENGTH].decode("utf-8", "replace").strip()
     if len(start) > _SHOWN_BODY_LENGTH:
         start = f"{start[:_SHOWN_BODY_LENGTH]}…"
@@ -307,17 +304,6 @@ def _retry_after(value: str | None) -> float | None:
     return min(max(seconds, 0.0), RETRY_AFTER_SECONDS_MAX)
 
 
-def _shown(url: str) -> str:
-    """An address for messages: without user, password and query, which may be secrets."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "that cannot be read"
-    host = parts.netloc.rpartition("@")[2]
-    query = "?…" if parts.query else ""
-    return f"{parts.scheme}://{host}{parts.path}{query}"
-
-
 # --- statuses ------------------------------------------------------------------------------
 
 
@@ -326,17 +312,12 @@ def _ranges(what: str, statuses: Statuses) -> list[tuple[int, int]]:
     given: Any = [statuses] if isinstance(statuses, int) else statuses
     if isinstance(given, (str, bytes, Later)) or not isinstance(given, Iterable):
         raise DefinitionError(f"{what}: expected statuses such as `{{404, 410}}`")
-    found: list[tuple[int, int]] = []
-    for status in sorted(set(_checked_statuses(what, given))):
-        follows = bool(found) and found[-1][1] == status - 1
-        first = found.pop()[0] if follows else status
-        found.append((first, status))
-    return found
+    return status_ranges(_checked_statuses(what, given))
 
 
 def _checked_statuses(what: str, statuses: Iterable[Any]) -> Iterable[int]:
     for status in statuses:
-        if type(status) is not int or not 100 <= status <= 599:
+        if not is_status(status):
             raise DefinitionError(f"{what}: {shown(repr(status))} is not a status of HTTP")
         yield status
 

@@ -60,6 +60,9 @@ class Claimed(msgspec.Struct, frozen=True):
     """Of a run that a schedule has made; one for a fire of a backfill may have none."""
     fire_at: datetime | None = None
     interval_start: datetime | None = None
+    attempts_max: int | None = None
+    """What the run says instead of its tasks; None: as they say."""
+    timeout_seconds: float | None = None
 
 
 class Renewed(msgspec.Struct, frozen=True):
@@ -364,4 +367,6 @@ def _claimed(row: asyncpg.Record, claim_id: UUID, many: bool) -> Claimed:
         row["schedule_id"],
         row["fire_at"],
         row["interval_start"],
+        row["attempts_max"],
+        row["timeout_seconds"],
     )

@@ -325,7 +325,7 @@ async def list_runs(
         state,
         limit,
     )
-    return [_run(row) for row in rows]
+    return [run_line(row) for row in rows]
 
 
 async def read_run(
@@ -338,7 +338,7 @@ async def read_run(
         raise NotFoundError(
             f"there is no run {run_id}", hint="`mainspring run list` shows what there is"
         )
-    return _run(rows[0])
+    return run_line(rows[0])
 
 
 async def list_reruns(connection: Connection, run_id: int, *, limit: int = 100) -> list[int]:
@@ -536,7 +536,7 @@ def _dag(row: asyncpg.Record) -> DagLine:
     return DagLine(**fields, pause=pause_of(row))
 
 
-def _run(row: asyncpg.Record) -> RunLine:
+def run_line(row: asyncpg.Record) -> RunLine:
     return RunLine(**{**row, "state": RunState(row["state"])})
 
 

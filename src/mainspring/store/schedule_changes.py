@@ -62,6 +62,8 @@ class Intent(msgspec.Struct, frozen=True):
     in_code: bool = False
     at_once: datetime | None = None
     """An instant of `spec` that stands for "now": it becomes the second after the change."""
+    job_id: int | None = None
+    """The job whose schedule it is; such a one is changed by way of its job."""
 
 
 class Put(msgspec.Struct, frozen=True):
@@ -90,6 +92,7 @@ class KnownSchedule(msgspec.Struct, frozen=True):
     spec: bytes
     parameters: bytes | None
     note: str
+    job_id: int | None = None
 
     def is_already(self, intent: Intent, dag_id: int) -> bool:
         """Whether putting what a file says would change nothing."""
@@ -431,6 +434,7 @@ async def _put(
         *(known.id, dag.id, encoded_spec(intent), encoded_parameters(intent)),
         *(intent.in_code, intent.note, by, is_tracked(intent.spec), next_fire_at, at),
         stands_alone(intent.spec),
+        intent.job_id,
     )
     return Put(known.id, rows[0]["version"], next_fire_at, frozenset(lanes))
 
@@ -516,7 +520,14 @@ async def _locked(connection: Connection, name: str, tenant_id: int) -> KnownSch
 
 
 def _check_owner(known: KnownSchedule | None, intent: Intent) -> None:
-    if known is None or known.gone or known.in_code == intent.in_code:
+    if known is None or known.gone:
+        return
+    if known.job_id is not None and known.job_id != intent.job_id:
+        raise ConflictError(
+            f"schedule `{intent.name}` is that of a job",
+            hint=f"`mainspring job reschedule {intent.name.removeprefix('job.')}` changes it",
+        )
+    if known.in_code == intent.in_code:
         return
     raise _written_in_code(intent.name) if known.in_code else _made_by_hand(intent.name)
 

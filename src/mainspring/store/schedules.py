@@ -55,6 +55,8 @@ class StandingSchedule(msgspec.Struct, frozen=True):
     open_runs: list[int] | None
     buffered_ids: list[int] | None
     buffered_fires: list[datetime] | None
+    job_id: int | None = None
+    """The job that it is of, if it is of one."""
 
     @property
     def many(self) -> int:
@@ -74,6 +76,7 @@ class MadeRun(msgspec.Struct, frozen=True):
     version: int | None
     """The schedule's; None if the fire comes out of the buffer, and has its row."""
     next_at: datetime | None
+    job_id: int | None = None
 
 
 class LedgerRow(msgspec.Struct, frozen=True):
@@ -245,6 +248,7 @@ async def move_schedules(
         ),
         [schedule_id for schedule_id, _ in over],
         [run_id for _, run_id in over],
+        [run.job_id for _, run in makes],
     )
     return Moved(
         {row["id"] for row in answer if row["kind"] == "schedule"},

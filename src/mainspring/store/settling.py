@@ -314,6 +314,7 @@ class _Plan:
                 start.interval_start,
                 None if entry is None else schedule.version,
                 None if entry is None else entry.next_at,
+                schedule.job_id,
             )
         )
 

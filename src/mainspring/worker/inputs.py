@@ -17,7 +17,7 @@ from mainspring.domain.bindings import arguments_of
 from mainspring.domain.errors import InputError
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Error, Failed, HandedBack, Outcome
-from mainspring.domain.specs import DagSpec, Parameter, TaskSpec, results_in
+from mainspring.domain.specs import DagSpec, Parameter, TaskSpec, results_in, with_options
 from mainspring.executors.jobs import Job
 from mainspring.store.attempts import Claimed
 from mainspring.store.connection import Line
@@ -52,10 +52,14 @@ class Inputs:
         self._versions: dict[int, Version] = {}
         self._schedules: dict[int, str] = {}
         self._folders = Code(config, line, code_in_use)
-        self._packages = {package_of(app) for app in config.apps}
+        # Our own code is wherever we are: built-in dags need no `--app`.
+        self._packages = {package_of(app) for app in config.apps} | {package_of(__name__)}
 
     def task(self, claimed: Claimed) -> TaskSpec:
-        return self._versions[claimed.version_id].spec.tasks[claimed.node]
+        task = self._versions[claimed.version_id].spec.tasks[claimed.node]
+        if claimed.attempts_max is None and claimed.timeout_seconds is None:
+            return task
+        return with_options(task, claimed.attempts_max, claimed.timeout_seconds)
 
     async def prepare(
         self, batch: Sequence[Claimed], known_results: Mapping[int, bytes | None]
@@ -84,7 +88,7 @@ class Inputs:
         results: Mapping[int, bytes | None],
     ) -> Job:
         version = self._versions[claimed.version_id]
-        task = version.spec.tasks[claimed.node]
+        task = self.task(claimed)
         # What the task may ask of its run goes along, but never twice: neither parameters that
         # are the arguments, nor large ones with each task of a run (see `Job.large_parameters`).
         stored = b"{}" if claimed.parameters is None else claimed.parameters

@@ -72,7 +72,8 @@ select t.id, t.run_id, t.version_id, t.node, t.lane, greatest(t.priority, -1 - t
   t.position, t.term, t.attempt,
   t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many,
   r.schedule_id, r.fire_at, r.interval_start,
-  (select number from mainspring.epoch where singleton) as epoch
+  (select number from mainspring.epoch where singleton) as epoch,
+  (r.options).attempts as attempts_max, (r.options).timeout_seconds
 from mine
 join mainspring.task t on t.id = mine.id and t.term = mine.term and t.state = 'ready'
 join mainspring.run r on r.id = t.run_id;
@@ -339,19 +340,20 @@ select 'refused' as kind, i.id, i.term, null::bigint as run_id, null::int as ver
   null::smallint as attempt, null::smallint as lost, null::smallint as generation,
   null::timestamptz as due_at, null::int as snapshot_id, null::bytea as parameters,
   null::int as schedule_id, null::timestamptz as fire_at, null::timestamptz as interval_start,
-  null::int as epoch
+  null::int as epoch, null::smallint as attempts_max, null::float8 as timeout_seconds
 from item i where (i.id, i.term) not in (select id, term from moved)
 union all
 select 'granted', t.id, t.term, t.run_id, t.version_id, t.node, t.lane, t.priority, 0,
   t.attempt, t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters,
   r.schedule_id, r.fire_at, r.interval_start,
-  (select number from mainspring.epoch where singleton)
+  (select number from mainspring.epoch where singleton), (r.options).attempts,
+  (r.options).timeout_seconds
 from granted g
 join mainspring.task t on t.id = g.id
 join mainspring.run r on r.id = t.run_id
 union all
 select 'lane', 0, 0, null, null, null, l.lane, null, null, null, null, null, null, null, null, null,
-  null, null, null
+  null, null, null, null, null
 from (select lane from queued union select lane from requeued) as l;
 
 -- name: explain_refused

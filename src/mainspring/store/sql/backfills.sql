@@ -104,8 +104,11 @@ moved as (
 wanted as materialized (
   select u.id, u.version_id, u.snapshot_id, 'backfill'::text as trigger, u.parameters,
     clock.now as due_at, won.created_by, null::bigint as rerun_of, clock.now, won.schedule_id,
-    u.fire_at, u.interval_start, won.priority
-  from clock, won, unnest($1, $2::int[], $3::int[], $5::bytea[], $7::timestamptz[],
+    u.fire_at, u.interval_start, won.priority, j.id as job_id, j.options
+  from clock, won
+  left join mainspring.schedule h on h.id = won.schedule_id
+  left join mainspring.job j on j.id = h.job_id
+  cross join unnest($1, $2::int[], $3::int[], $5::bytea[], $7::timestamptz[],
     $6::timestamptz[]) as u (id, version_id, snapshot_id, parameters, fire_at, interval_start)),
 -- with part: make_runs
 ,

@@ -44,7 +44,7 @@ runs as (
 kept_runs as (
   insert into mainspring.run_history (id, created_at, due_at, started_at, finished_at, tenant_id,
     dag_id, version_id, snapshot_id, trigger, state, stop, tasks, failed_tasks, created_by, rerun_of,
-    parameters, schedule_id, fire_at, interval_start)
+    parameters, schedule_id, fire_at, interval_start, job_id, options)
   select r.id, r.created_at, r.due_at, f.started_at, coalesce(r.finished_at, f.finished_at),
     r.tenant_id, r.dag_id, r.version_id, r.snapshot_id, r.trigger,
     coalesce(r.state, (case
@@ -52,7 +52,7 @@ kept_runs as (
       when f.cancelled > 0 then 'cancelled'
       else 'succeeded' end)::mainspring.run_state),
     case when r.open_tasks is null then f.stop else r.stop end, f.tasks, f.failed, r.created_by,
-    r.rerun_of, r.parameters, r.schedule_id, r.fire_at, r.interval_start
+    r.rerun_of, r.parameters, r.schedule_id, r.fire_at, r.interval_start, r.job_id, r.options
   from runs r join facts f on f.run_id = r.id
   returning id, dag_id, state, tasks, failed_tasks, due_at, started_at, finished_at),
 noticed as (
@@ -91,10 +91,11 @@ tasks as (
   from gone)
 insert into mainspring.run (id, created_at, due_at, tenant_id, dag_id, version_id, snapshot_id,
   trigger, created_by, rerun_of, parameters, open_tasks, failed_tasks, cancelled_tasks, state, stop,
-  finished_at, marked, schedule_id, fire_at, interval_start)
+  finished_at, marked, schedule_id, fire_at, interval_start, job_id, options)
 select r.id, r.created_at, r.due_at, r.tenant_id, r.dag_id, r.version_id, r.snapshot_id, r.trigger,
   r.created_by, r.rerun_of, r.parameters, many.open, many.failed, many.cancelled, many.state,
-  many.stop, many.finished_at, many.marked, r.schedule_id, r.fire_at, r.interval_start
+  many.stop, many.finished_at, many.marked, r.schedule_id, r.fire_at, r.interval_start, r.job_id,
+  r.options
 from run r
 left join lateral (
   -- Progress, which runs of one task do not have.

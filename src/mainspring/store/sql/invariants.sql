@@ -366,3 +366,32 @@ where f.fire_at < b.since_at or f.fire_at >= b.until_at or b.cursor_at is null
     then b.until_at else b.cursor_at end
   or f.fire_at < case when convert_from(b.plan, 'UTF8')::jsonb ? 'newest_first'
     then b.cursor_at else b.since_at end;
+
+-- name: N1_a_run_of_a_job_is_of_its_dag
+select r.id, r.job_id
+from (
+  select id, job_id, dag_id, tenant_id from mainspring.run where job_id is not null
+  union all
+  select id, job_id, dag_id, tenant_id from mainspring.run_history where job_id is not null) r
+left join mainspring.job j on j.id = r.job_id
+where (j.dag_id, j.tenant_id) is distinct from (r.dag_id, r.tenant_id);
+
+-- name: N1_an_immediate_job_has_its_run
+-- Under the same id, so there is one. Of what is older than an hour the run may have been let go.
+select j.id
+from mainspring.job j
+left join (
+  select id, job_id from mainspring.run
+  union all
+  select id, job_id from mainspring.run_history) r on r.id = j.id
+where r.job_id <> j.id
+  or (r.id is null and j.schedule_id is null
+    and j.created_at > clock_timestamp() - interval '1 hour');
+
+-- name: N1_a_job_and_its_schedule_know_each_other
+select h.id as schedule_id, h.job_id
+from mainspring.schedule h
+left join mainspring.job j on j.id = h.job_id
+where h.job_id is not null and h.gone_at is null
+  and ((j.schedule_id, j.dag_id, j.tenant_id) is distinct from (h.id, h.dag_id, h.tenant_id)
+    or j.cancelled_at is not null);

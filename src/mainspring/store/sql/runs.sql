@@ -10,30 +10,35 @@ select nextval('mainspring.id_block') as first from generate_series(1, $1::int);
 made as (
   insert into mainspring.run (id, created_at, due_at, tenant_id, dag_id, version_id, snapshot_id,
     trigger, created_by, rerun_of, parameters, open_tasks, failed_tasks, cancelled_tasks, state,
-    schedule_id, fire_at, interval_start, priority)
+    schedule_id, fire_at, interval_start, priority, job_id, options)
   select i.id, i.now, i.due_at, $4, v.dag_id, i.version_id, i.snapshot_id,
     i.trigger::mainspring.trigger_kind, i.created_by, i.rerun_of,
     case when octet_length(i.parameters) > 1024 then ''::bytea else i.parameters end,
     many.tasks, many.none, many.none, many.state::mainspring.run_state,
-    i.schedule_id, i.fire_at, i.interval_start, i.priority
+    i.schedule_id, i.fire_at, i.interval_start, i.priority, i.job_id, i.options
   from wanted i
   join mainspring.version v on v.id = i.version_id
   left join lateral (select v.tasks, 0 as none, 'running' as state where v.tasks > 1) many on true
   -- A run that went to history exists, too: asked once for all, not once for each.
   where i.id not in (select h.id from mainspring.run_history h where h.id = any($1::bigint[]))
   on conflict (id) do nothing
-  returning id, created_at, due_at, version_id, priority),
+  returning id, created_at, due_at, version_id, priority, options),
 drawn as (
   insert into mainspring.task (id, run_id, position, due_at, tenant_id, version_id, node, lane,
     unmet, state, priority)
   select m.id + n.number, m.id,
     case when n.parents = 0 and m.due_at <= m.created_at then nextval('mainspring.position') end,
-    m.due_at, $4, m.version_id, n.number, n.lane, n.parents,
+    m.due_at, $4, m.version_id, n.number,
+    -- A lane is a queue and one of eight kinds; the kind is always the task's.
+    coalesce((m.options).queue_id * 8 + n.lane % 8, n.lane), n.parents,
     (case when n.parents = 0 and m.due_at <= m.created_at then 'ready' else 'waiting' end)
       ::mainspring.task_state,
-    -- Of a paused dag it is below 0, and so is what it may be at most.
-    case when m.priority is null then n.priority when n.priority < 0
-      then greatest(n.priority, -1 - m.priority) else least(n.priority, m.priority) end
+    -- Of a paused dag it is below 0, and so are what it is instead and what it may be at most.
+    case when m.priority is null and (m.options).priority is null then n.priority
+      when n.priority < 0 then greatest(-1 - (m.options).priority, -1 - m.priority,
+        case when (m.options).priority is null then n.priority end)
+      else least((m.options).priority, m.priority,
+        case when (m.options).priority is null then n.priority end) end
   from made m
   join mainspring.node n on n.version_id = m.version_id
   returning id, lane, priority, position, term, state),
@@ -79,16 +84,17 @@ keyed as (
   select $4::int, key, id, digest, now from item where key is not null order by key
   on conflict do nothing
   returning run_id),
--- A rerun on the latest version is for the fire of the run before. Mostly there is none: asked once.
+-- A rerun on the latest version is for the fire and the job of the run before. Mostly there is none:
+-- asked once.
 former as materialized (
-  select id, schedule_id, fire_at, interval_start from (
-    select id, schedule_id, fire_at, interval_start from mainspring.run
+  select id, schedule_id, fire_at, interval_start, job_id, options from (
+    select id, schedule_id, fire_at, interval_start, job_id, options from mainspring.run
     union all
-    select id, schedule_id, fire_at, interval_start from mainspring.run_history) r
+    select id, schedule_id, fire_at, interval_start, job_id, options from mainspring.run_history) r
   where exists (select 1 from item where rerun_of is not null)
-    and r.id = any($11::bigint[]) and r.fire_at is not null),
+    and r.id = any($11::bigint[]) and (r.fire_at is not null or r.job_id is not null)),
 wanted as not materialized (
-  select i.*, f.schedule_id, f.fire_at, f.interval_start, null::smallint as priority
+  select i.*, f.schedule_id, f.fire_at, f.interval_start, null::smallint as priority, f.job_id, f.options
   from item i left join former f on f.id = i.rerun_of
   where i.key is null or i.id in (select run_id from keyed)),
 -- with part: make_runs

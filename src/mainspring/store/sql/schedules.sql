@@ -29,7 +29,8 @@ select s.schedule_id, s.turn, s.alike_ids, s.alike_turns, s.tracked, s.next_fire
   case when s.tracked then array(
     select f.fire_at from mainspring.fire f
     where f.schedule_id = s.schedule_id and f.outcome = 'buffered'
-    order by f.fire_at) end as buffered_fires
+    order by f.fire_at) end as buffered_fires,
+  h.job_id
 from chosen s
 join mainspring.schedule h on h.id = s.schedule_id
 join mainspring.dag d on d.id = h.dag_id
@@ -69,7 +70,7 @@ chosen as materialized (
   from due s
   join mainspring.schedule h on h.id = s.schedule_id
   group by case when s.alone or s.range_id is not null then s.schedule_id end, s.next_fire_at,
-    h.spec, h.parameters, h.version, h.dag_id, h.paused_at is null, h.gone_at is null)
+    h.spec, h.parameters, h.version, h.dag_id, h.paused_at is null, h.gone_at is null, h.job_id)
 -- with part: standing
 order by s.next_fire_at, s.schedule_id;
 
@@ -150,6 +151,7 @@ order by v.finished_at, v.id;
 -- Rows of it that change: $33 ids  $34 schedules  $35 ends of ranges  $36 next  $37 counts to add
 -- $38 outcomes  $39 reasons  $40 runs
 -- Tracked runs that are over: $41 schedules  $42 runs
+-- Of each make also: $43 its job
 with clock as materialized (select coalesce($13::timestamptz, clock_timestamp()) as now),
 won as materialized (
   select s.ctid as place, s.tracked, u.schedule_id, u.range_id, u.way
@@ -179,8 +181,10 @@ wanted as materialized (
     ($8::timestamptz[])[u.make] as due_at, null::text as created_by, null::bigint as rerun_of,
     clock.now, u.schedule_id, ($9::timestamptz[])[u.make] as fire_at,
     ($10::timestamptz[])[u.make] as interval_start, ($11::int[])[u.make] as version,
-    ($12::timestamptz[])[u.make] as next_at, null::smallint as priority
+    ($12::timestamptz[])[u.make] as next_at, null::smallint as priority,
+    ($43::bigint[])[u.make] as job_id, j.options
   from clock, unnest($1::bigint[], $5::int[], $6::int[]) as u (id, schedule_id, make)
+  left join mainspring.job j on j.id = ($43::bigint[])[u.make]
   where (u.schedule_id in (select schedule_id from won)) is true),
 -- with part: make_runs
 ,
@@ -248,7 +252,7 @@ select id, name from made;
 -- The next version comes into force, under the lock of `lock_schedules`, when the one before is
 -- settled. What is gone comes back; still paused, if a file of dags says so again.
 -- $1 schedule  $2 dag  $3 spec  $4 parameters  $5 in code  $6 note  $7 by whom  $8 tracked  $9 next fire
--- $10 now  $11 alone
+-- $10 now  $11 alone  $12 the job that it is of
 with ended as (
   update mainspring.schedule_version set in_force_until = $10::timestamptz
   where schedule_id = $1 and in_force_until is null),
@@ -258,7 +262,7 @@ changed as (
     paused_at = case when gone_at is null or $5 then paused_at end,
     paused_by = case when gone_at is null or $5 then paused_by end,
     pause_note = case when gone_at is null or $5 then pause_note end,
-    gone_at = null, changed_at = $10
+    gone_at = null, changed_at = $10, job_id = $12::bigint
   where id = $1
   returning version, paused_at),
 kept as (
@@ -374,7 +378,7 @@ limit $3;
 
 -- name: find_schedule
 -- Also one that is gone.  $1 tenant  $2 name
-select id, version, in_code, gone_at is not null as gone, dag_id, spec, parameters, note
+select id, version, in_code, gone_at is not null as gone, dag_id, spec, parameters, note, job_id
 from mainspring.schedule where tenant_id = $1 and name = $2;
 
 -- name: read_schedule_names

@@ -61,7 +61,7 @@ select r.id, r.tenant_id, r.dag_id, d.name as dag, r.version_id, v.number as ver
     else (select min(t.started_at) from mainspring.task t where t.id >= r.id and t.id < r.id + v.tasks)
   end as started_at,
   coalesce(r.finished_at, one.finished_at) as finished_at,
-  r.schedule_id, r.fire_at, r.interval_start
+  r.schedule_id, r.fire_at, r.interval_start, r.job_id, r.options
 from mainspring.run r
 join mainspring.dag d on d.id = r.dag_id
 join mainspring.version v on v.id = r.version_id
@@ -70,7 +70,7 @@ union all
 select h.id, h.tenant_id, h.dag_id, d.name, h.version_id, v.number, h.snapshot_id, h.trigger::text,
   h.created_at, h.created_by, h.due_at, h.rerun_of, h.parameters, h.tasks, h.state::text,
   h.stop::text, 0, h.failed_tasks, h.started_at, h.finished_at, h.schedule_id, h.fire_at,
-  h.interval_start
+  h.interval_start, h.job_id, h.options
 from mainspring.run_history h
 join mainspring.dag d on d.id = h.dag_id
 join mainspring.version v on v.id = h.version_id;
