@@ -1004,10 +1004,10 @@ ALTER TABLE ONLY mainspring.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, key);
 
 ALTER TABLE ONLY mainspring.job
-    ADD CONSTRAINT job_pkey PRIMARY KEY (id);
+    ADD CONSTRAINT job_name_tenant_id_key UNIQUE (name, tenant_id);
 
 ALTER TABLE ONLY mainspring.job
-    ADD CONSTRAINT job_tenant_id_name_key UNIQUE (tenant_id, name);
+    ADD CONSTRAINT job_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY mainspring.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (worker_id);
@@ -1158,7 +1158,7 @@ CREATE INDEX fire_order ON ONLY mainspring.fire USING btree (schedule_id, fire_a
 
 CREATE INDEX idempotency_age ON mainspring.idempotency USING btree (created_at);
 
-CREATE UNIQUE INDEX job_key ON mainspring.job USING btree (tenant_id, key) WHERE (key IS NOT NULL);
+CREATE UNIQUE INDEX job_key ON mainspring.job USING btree (key, tenant_id) WHERE (key IS NOT NULL);
 
 CREATE INDEX long_log_here ON ONLY mainspring.long_log USING btree (task_id, term) WHERE ((moved_at IS NULL) AND (NOT stays));
 

@@ -164,6 +164,7 @@ async def test_a_move_finds_everything_by_key(
         "version_pkey",
         "node_pkey",
         "schedule_run_pkey",
+        "job_pkey",
     }, plan.text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,7 @@ async def _prune(client: Client, keep: timedelta, home: Path, dry_run: bool, as_
             ):
                 runs, periods = runs + pruned.runs, periods + pruned.periods
                 status.update(f"pruned {counted(runs, 'run')} and {counted(periods, 'period')}")
+            await _forget_jobs(client, cutoff)
             objects = await _remove_objects(client, home)
     if as_json:
         print_json(
@@ -77,6 +78,15 @@ async def _prune(client: Client, keep: timedelta, home: Path, dry_run: bool, as_
         more = f", and {counted(periods, 'whole period')}" if periods else ""
         more += f", with {counted(objects, 'object')}" if objects else ""
         out.print(f"Pruned: {went}{more}.")
+
+
+async def _forget_jobs(client: Client, cutoff: datetime) -> None:
+    """Those that are over, after their runs."""
+    from mainspring.store.jobs import forget_jobs
+
+    above: int | None = 0
+    while above is not None:
+        above = (await client.ask(forget_jobs, cutoff, above, _RUNS_PER_STEP)).last
 
 
 async def _remove_objects(client: Client, home: Path) -> int:

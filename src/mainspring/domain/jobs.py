@@ -175,7 +175,10 @@ class HttpCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise InputError(f"`http`: the address is no text but `{type(url).__name__}`")
         filled = url.replace("{", "").replace("}", "")
         if problem := address_problem(filled):
-            raise InputError(f"`http`: the address {shown(address_shown(filled))} {problem}")
+            raise InputError(
+                f"`http`: the address {shown(address_shown(filled))} {problem}",
+                hint="write it like `https://shop.example/orders`",
+            )
         places = places_in(url)
         for name, value in given.items():
             _check_plain(f"parameter {shown(name)} of a request", value)

@@ -78,7 +78,8 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
                     f"{' and '.join(f'`{kind}`' for kind in given)} are given"
                     if given
                     else "none is given"
-                )
+                ),
+                hint='such as a command, which is a list of arguments: `["echo", "hi"]`',
             )
         return given[0]
 

@@ -18,7 +18,7 @@ from mainspring.store.runs import DEFAULT_TENANT
 from mainspring.store.statements import statement
 
 JOBS_SEEN_MAX = 2_000
-"""How many jobs are looked at for those of one status."""
+"""How many jobs are looked at for those that fit."""
 _PAGE = 200
 _BEYOND = 2**63 - 1
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
@@ -118,20 +118,20 @@ async def list_jobs(
     limit: int,
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[JobLine]:
-    """Newest first, from below `before` on. With a status, of the newest JOBS_SEEN_MAX jobs."""
+    """Newest first, from below `before` on. With a filter, of the newest JOBS_SEEN_MAX jobs."""
     found: list[JobLine] = []
+    filtered = (status, kind, beginning) != (None, None, "")
     below, seen = _BEYOND if before is None else before, 0
     while len(found) < limit and seen < max(limit, JOBS_SEEN_MAX):
-        count = limit if status is None else _PAGE
-        rows = await fetch(
+        count = _PAGE if filtered else limit
+        [page] = await fetch(
             connection, statement("page_jobs"), tenant_id, below, count, kind, beginning
         )
-        jobs = [_job(row) for row in rows]
+        jobs = await read_jobs(connection, page["ids"], tenant_id=tenant_id)
         found += [job for job in jobs if status is None or job.status is status]
-        seen += len(rows)
-        if len(rows) < count:
+        if page["last"] is None:
             break
-        below = jobs[-1].id
+        below, seen = page["last"], seen + count
     return found[:limit]
 
 

@@ -136,28 +136,8 @@ async def create_jobs(
 async def _create(
     connection: Connection, jobs: Sequence[NewJob], now: datetime | None, tenant_id: int
 ) -> CreatedJobs:
-    orders = [job.draft.order for job in jobs]
-    keys = [order.key for order in orders]
-    digests = [order.digest() if order.key else None for order in orders]
-    arguments = (
-        [job.id for job in jobs],
-        [job.draft.version_id for job in jobs],
-        [job.draft.snapshot_id for job in jobs],
-        tenant_id,
-        [job.draft.kind for job in jobs],
-        [job.name for job in jobs],
-        [job.draft.parameters for job in jobs],
-        [job.draft.complete for job in jobs],
-        [job.draft.queue_id for job in jobs],
-        [order.priority for order in orders],
-        [job.draft.attempts for job in jobs],
-        [order.timeout_seconds for order in orders],
-        [order.created_by for order in orders],
-        keys,
-        digests,
-        [job.at_once for job in jobs],
-        now,
-    )
+    digests = [job.draft.order.digest() if job.draft.order.key else None for job in jobs]
+    arguments = columns_of(jobs, digests, now, tenant_id)
     made: set[int] = set()
     lanes: set[int] = set()
     for _ in range(_TRIES):
@@ -171,6 +151,35 @@ async def _create(
     raise VersionGone(
         "the database no longer knows the dag that a job is of: it was restored or made anew",
         hint="try again; the dag will be stored anew",
+    )
+
+
+def columns_of(
+    jobs: Sequence[NewJob],
+    digests: Sequence[bytes | None],
+    now: datetime | None = None,
+    tenant_id: int = DEFAULT_TENANT,
+) -> tuple[object, ...]:
+    """What `create_jobs` takes."""
+    orders = [job.draft.order for job in jobs]
+    return (
+        [job.id for job in jobs],
+        [job.draft.version_id for job in jobs],
+        [job.draft.snapshot_id for job in jobs],
+        tenant_id,
+        [job.draft.kind for job in jobs],
+        [job.name for job in jobs],
+        [job.draft.parameters for job in jobs],
+        [job.draft.complete for job in jobs],
+        [job.draft.queue_id for job in jobs],
+        [order.priority for order in orders],
+        [job.draft.attempts for job in jobs],
+        [order.timeout_seconds for order in orders],
+        [order.created_by for order in orders],
+        [order.key for order in orders],
+        digests,
+        [job.at_once for job in jobs],
+        now,
     )
 
 
@@ -350,6 +359,26 @@ def _is_cancelled(job: JobBinding) -> ConflictError:
     return ConflictError(
         f"job {shown(job.name)} is cancelled", hint="make another one: `mainspring job create`"
     )
+
+
+# --- let go ----------------------------------------------------------------------------------
+
+
+class ForgottenJobs(msgspec.Struct, frozen=True):
+    count: int
+    last: int | None
+    """How far was looked; None when all that may be old enough was."""
+
+
+async def forget_jobs(
+    connection: Connection, changed_before: datetime, above: int, limit: int
+) -> ForgottenJobs:
+    """Some jobs go of which nothing is to come and no run is kept."""
+    async with connection.transaction():
+        [row] = await fetch(connection, statement("lock_old_jobs"), changed_before, above, limit)
+        gone = await fetch(connection, statement("forget_jobs"), row["ids"])
+    more = row["seen"] == limit and not row["recent"]
+    return ForgottenJobs(len(gone), row["last"] if more else None)
 
 
 # --- changed ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import msgspec
 from mainspring.domain.errors import NotFoundError
 from mainspring.domain.lanes import EVERY_QUEUE, Lane, SlotKind
 from mainspring.domain.outcomes import Error
-from mainspring.domain.specs import DagSpec
+from mainspring.domain.specs import DagSpec, with_options
 from mainspring.domain.states import RUN, AttemptState, RunState, TaskState
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import read_versions
@@ -365,8 +365,13 @@ async def read_run_parameters(connection: Connection, run_id: int) -> bytes:
 
 
 async def read_spec(connection: Connection, run: RunLine) -> DagSpec:
-    """What the run's dag was when it began."""
-    return (await read_versions(connection, [run.version_id]))[run.version_id]
+    """What the run's dag was when it began, and what a job of the run says instead."""
+    spec = (await read_versions(connection, [run.version_id]))[run.version_id]
+    rows = await fetch(connection, statement("read_run_options"), run.id)
+    if not rows:
+        return spec
+    tasks = tuple(with_options(task, *rows[0].values()) for task in spec.tasks)
+    return msgspec.structs.replace(spec, tasks=tasks)
 
 
 # --- a run's tasks ------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from mainspring.store.jobs import (
     cancel_job,
     create_jobs,
     find_job,
+    forget_jobs,
     pause_job,
     reschedule_job,
     resume_job,
@@ -565,3 +566,39 @@ async def test_runs_of_a_job_come_in_pages_by_time_and_by_state(stage: JobStage)
     assert sorted(run.id for run in some) == runs[2:6]
     cancelled = await list_job_runs(connection, job_id, states=[RunState.CANCELLED], limit=99)
     assert sorted(run.id for run in cancelled) == runs[:4]
+
+
+# --- let go ----------------------------------------------------------------------------------
+
+
+async def test_a_job_goes_when_it_is_over_and_its_last_run_is_gone(stage: JobStage) -> None:
+    connection = stage.connection
+    over = await stage.make(command("over"), NOON)
+    kept = await stage.make(command("kept"), NOON)
+    recurring = await stage.make(command("tick", schedule=every(60)), NOON)
+    paused = await stage.make(command("paused", schedule=every(60)), NOON)
+    cancelled = await stage.make(command("cancelled", schedule=every(60)), NOON)
+    fired = await stage.make(command("fired", schedule=once(at(30))), NOON)
+    await pause_job(connection, paused, by="me", now=at(1))
+    await cancel_job(connection, cancelled, by="me", now=at(1))
+    await fire(connection, at(30))
+    assert (await forget_jobs(connection, at(60), 0, 100)).count == 1, "only the cancelled one"
+    await stage.work(await stage.worker())
+    async with connection.transaction():
+        await archive_runs(connection, 0, 100, FAR)
+    await fetch(connection, "delete from mainspring.run_history where job_id <> $1", kept)
+    await fetch(connection, "delete from mainspring.task_history where run_id <> $1", kept)
+    assert (await forget_jobs(connection, at(-1), 0, 100)).count == 0, "they are too young"
+    above, gone = 0, 0
+    while True:
+        piece = await forget_jobs(connection, at(60), above, 2)
+        gone += piece.count
+        if piece.last is None:
+            break
+        above = piece.last
+    assert gone == 2
+    left = {job.id for job in await list_jobs(connection, limit=99)}
+    assert left == {kept, recurring, paused}
+    assert {over, fired}.isdisjoint(left)
+    # The names are free again, those of their schedules, too.
+    await stage.create(command("over"), command("fired", schedule=every(60)))

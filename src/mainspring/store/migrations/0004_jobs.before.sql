@@ -30,10 +30,10 @@ create table mainspring.job (
   cancel_note text,
   key text,                       -- idempotency key, and the digest of what was asked with it
   digest bytea,
-  unique (tenant_id, name),
+  unique (name, tenant_id),       -- in this order, so that a lookup by id cannot take it
   check (num_nulls(key, digest) in (0, 2)))
   with (fillfactor = 90);
-create unique index job_key on mainspring.job (tenant_id, key) where key is not null;
+create unique index job_key on mainspring.job (key, tenant_id) where key is not null;
 
 alter table mainspring.run add column job_id bigint, add column options mainspring.run_options;
 alter table mainspring.run_history

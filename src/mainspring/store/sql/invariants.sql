@@ -188,11 +188,14 @@ from mainspring.task
 where (finished_at is null) <> (state in ('waiting', 'ready', 'backoff', 'parked'));
 
 -- name: T2_no_more_attempts_than_the_policy_allows
+-- The policy of its run, if that has one.
 select t.id, t.attempt, (s.spec -> 'tasks' -> t.node -> 'retry' ->> 'attempts')::int as allowed
 from mainspring.task t
+join mainspring.run r on r.id = t.run_id
 join mainspring.version v on v.id = t.version_id,
 lateral (select convert_from(v.spec, 'UTF8')::json as spec where t.attempt > 1) as s
-where t.attempt > coalesce((s.spec -> 'tasks' -> t.node -> 'retry' ->> 'attempts')::int, 1);
+where t.attempt > coalesce((r.options).attempts,
+  (s.spec -> 'tasks' -> t.node -> 'retry' ->> 'attempts')::int, 1);
 
 -- name: T2_the_charged_attempts_are_all_there
 select t.id, t.attempt

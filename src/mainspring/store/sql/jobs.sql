@@ -143,8 +143,12 @@ select j.id, j.name, j.kind::text as kind, d.name as dag, j.version, j.parameter
 from chosen c
 join mainspring.job j on j.id = c.id
 join mainspring.dag d on d.id = j.dag_id
-left join mainspring.schedule h on h.id = j.schedule_id and h.job_id = j.id and h.gone_at is null
-left join mainspring.schedule_state s on s.schedule_id = h.id
+-- One look each, whatever the planner believes of the tables: hence the limits.
+left join lateral (
+  select h.id, h.name, h.spec, h.paused_at, h.paused_by, h.pause_note from mainspring.schedule h
+  where h.id = j.schedule_id and h.job_id = j.id and h.gone_at is null limit 1) h on true
+left join lateral (
+  select s.next_fire_at from mainspring.schedule_state s where s.schedule_id = h.id limit 1) s on true
 cross join lateral (
   select (count(*) filter (where v.state = 'running'))::int as running,
     (count(*) filter (where v.state = 'queued'))::int as queued
@@ -174,14 +178,17 @@ with chosen as materialized (
 order by j.id desc;
 
 -- name: page_jobs
--- Newest first.  $1 tenant  $2 below this id  $3 limit  $4 kind, or null  $5 how names begin
-with chosen as materialized (
-  select id from mainspring.job
-  where id < $2 and tenant_id = $1 and ($4::text is null or kind = $4::text::mainspring.job_kind)
-    and starts_with(name, $5)
-  order by id desc limit $3)
--- with part: job_lines
-order by j.id desc;
+-- Of the next jobs, newest first, those that fit; and how far that was, if there may be more. What is
+-- asked for is looked at afterwards: as a condition of the walk it makes the planner sort all jobs.
+-- $1 tenant  $2 below this id  $3 look at so many  $4 kind, or null  $5 how names begin
+with seen as materialized (
+  select id, tenant_id, kind, name from mainspring.job where id < $2 order by id desc limit $3)
+select array(
+    select id from seen
+    where tenant_id = $1 and ($4::text is null or kind = $4::text::mainspring.job_kind)
+      and starts_with(name, $5)
+    order by id desc) as ids,
+  case when (select count(*) from seen) = $3 then (select min(id) from seen) end as last;
 
 -- name: complete_job_names
 -- For whoever completes or mistypes one.  $1 tenant  $2 how they begin  $3 limit
@@ -220,34 +227,48 @@ cross join lateral (select * from mainspring.run_view r where r.id = fit.id offs
 join mainspring.snapshot s on s.id = r.snapshot_id
 order by r.created_at desc, r.id desc;
 
--- name: forget_jobs
--- Jobs that are over and of which no run is kept any more; they leave after their runs.
--- $1 changed before  $2 above this id  $3 look at so many
+-- name: read_run_options
+-- What a run says instead of its tasks.  $1 run
+select (r.options).attempts, (r.options).timeout_seconds
+from (
+  select id, options from mainspring.run
+  union all
+  select id, options from mainspring.run_history) r
+where r.id = $1::bigint and num_nonnulls((r.options).attempts, (r.options).timeout_seconds) > 0;
+
+-- name: lock_old_jobs
+-- Of the next jobs, those of which nothing is to come and no run is kept. Whoever triggers one at this
+-- moment holds it, and it stays.  $1 changed before  $2 above this id  $3 look at so many
 with slice as materialized (
-  select j.id, j.created_at, j.changed_at, j.schedule_id, j.cancelled_at from mainspring.job j
-  where j.id > $2 order by j.id limit $3),
-over as materialized (
+  select j.id, j.created_at from mainspring.job j where j.id > $2 order by j.id limit $3),
+held as materialized (
   select j.id from slice s join mainspring.job j on j.id = s.id
-  where s.changed_at < $1
-    and (s.cancelled_at is not null or not exists (
-      select 1 from mainspring.schedule_state t where t.schedule_id = s.schedule_id
-        and (t.next_fire_at is not null or exists (
-          select 1 from mainspring.schedule h
-          where h.id = s.schedule_id and h.paused_at is not null and h.gone_at is null))))
-    and not exists (select 1 from mainspring.run r where r.job_id = s.id)
-    and not exists (select 1 from mainspring.run_history r where r.job_id = s.id)
+  where j.changed_at < $1
+    and (j.cancelled_at is not null or not exists (
+      select 1 from mainspring.schedule h join mainspring.schedule_state t on t.schedule_id = h.id
+      where h.id = j.schedule_id and h.job_id = j.id and h.gone_at is null
+        and (t.next_fire_at is not null or h.paused_at is not null)))
+    and not exists (select 1 from mainspring.run r where r.job_id = j.id)
+    and not exists (select 1 from mainspring.run_history r where r.job_id = j.id)
   order by j.id
-  for update of j skip locked),
-gone as (
-  delete from mainspring.job j using over o where j.id = o.id returning j.id, j.schedule_id),
--- Its schedule, which has no fire left, goes with it: its name is free for another job.
+  for update of j skip locked)
+select array(select id from held order by id) as ids, (select max(id) from slice) as last,
+  (select count(*) from slice)::int as seen, (select bool_or(created_at >= $1) from slice) as recent;
+
+-- name: forget_jobs
+-- Those that are locked, if they have no run now either: the statement before may have an old picture.
+-- A schedule, which has no fire left, goes with its job, so that the name is free.  $1 jobs
+with gone as (
+  delete from mainspring.job j
+  where j.id = any($1::bigint[])
+    and not exists (select 1 from mainspring.run r where r.job_id = j.id)
+    and not exists (select 1 from mainspring.run_history r where r.job_id = j.id)
+  returning j.id, j.schedule_id),
 schedules as (
   update mainspring.schedule h set gone_at = clock_timestamp()
-  from gone g where h.id = g.schedule_id and h.gone_at is null
+  from gone g where h.id = g.schedule_id and h.job_id = g.id and h.gone_at is null
   returning h.id),
 versions as (
   update mainspring.schedule_version v set in_force_until = clock_timestamp()
   from schedules h where v.schedule_id = h.id and v.in_force_until is null)
-select (select count(*) from gone)::int as forgotten,
-  (select max(id) from slice) as last, (select count(*) from slice)::int as seen,
-  (select bool_or(created_at >= $1) from slice) as recent;
+select id from gone;
