@@ -164,6 +164,14 @@ async def list_job_runs(
     return [run_line(row) for row in rows]
 
 
+async def jobs_of_runs(
+    connection: Connection, run_ids: Sequence[int]
+) -> dict[int, tuple[int, str]]:
+    """The number and name of the job that each run is of; runs of no job are missing."""
+    rows = await fetch(connection, statement("jobs_of_runs"), run_ids)
+    return {row["id"]: (row["job_id"], row["name"]) for row in rows}
+
+
 def _job(row: asyncpg.Record) -> JobLine:
     last = _last_run(row)
     return JobLine(

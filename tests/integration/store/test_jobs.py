@@ -21,8 +21,9 @@ from mainspring.store.connection import Connection, connect, fetch
 from mainspring.store.dags import ensure_queues, register_dag
 from mainspring.store.history import archive_runs
 from mainspring.store.job_orders import JobOrder
-from mainspring.store.job_reading import list_job_runs, list_jobs
+from mainspring.store.job_reading import jobs_of_runs, list_job_runs, list_jobs
 from mainspring.store.jobs import (
+    VersionGone,
     cancel_job,
     create_jobs,
     find_job,
@@ -167,6 +168,14 @@ async def test_of_two_who_make_the_same_job_at_once_one_does(
         await until_waiting(observer, other)
     assert (await waiting).ids == [mine.id]
     assert await count(stage.connection, "run") == 1
+
+
+async def test_a_job_of_a_version_that_is_not_there_is_not_made(stage: JobStage) -> None:
+    [new] = await stage.new(command("lost"))
+    draft = msgspec.structs.replace(new.draft, version_id=999_999)
+    with pytest.raises(VersionGone, match="no longer knows the dag"):
+        await create_jobs(stage.connection, [msgspec.structs.replace(new, draft=draft)])
+    assert await count(stage.connection, "job") == await count(stage.connection, "run") == 0
 
 
 async def test_a_task_is_given_its_parameters_with_the_defaults_of_its_dag(
@@ -562,6 +571,7 @@ async def test_runs_of_a_job_come_in_pages_by_time_and_by_state(stage: JobStage)
         found += [run.id for run in page]
         before = page[-1].created_at, page[-1].id
     assert found == sorted(runs, reverse=True)
+    assert await jobs_of_runs(connection, [*runs, 0]) == dict.fromkeys(runs, (job_id, "many"))
     some = await list_job_runs(connection, job_id, since=at(1), until=at(3), limit=99)
     assert sorted(run.id for run in some) == runs[2:6]
     cancelled = await list_job_runs(connection, job_id, states=[RunState.CANCELLED], limit=99)

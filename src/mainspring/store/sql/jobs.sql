@@ -227,6 +227,15 @@ cross join lateral (select * from mainspring.run_view r where r.id = fit.id offs
 join mainspring.snapshot s on s.id = r.snapshot_id
 order by r.created_at desc, r.id desc;
 
+-- name: jobs_of_runs
+-- The jobs that runs are of; those of none are missing.  $1 run ids
+select r.id, j.id as job_id, j.name
+from (
+  select id, job_id from mainspring.run where id = any($1::bigint[]) and job_id is not null
+  union all
+  select id, job_id from mainspring.run_history where id = any($1::bigint[]) and job_id is not null) r
+join mainspring.job j on j.id = r.job_id;
+
 -- name: read_run_options
 -- What a run says instead of its tasks.  $1 run
 select (r.options).attempts, (r.options).timeout_seconds
