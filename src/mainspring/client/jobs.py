@@ -1,7 +1,8 @@
 """Jobs, for both clients: what a caller says becomes an order, then a draft, then a row.
 
 Jobs that are asked for while a set is under way go together in the next one. Everything here can be
-asked again after a lost answer: ids are reserved first, and a change that was made is recognized.
+asked again after a lost answer: ids are reserved first, and a change that was made already changes
+nothing. One that was to be made of a certain version is then told as a conflict: look, and judge.
 """
 
 from __future__ import annotations
