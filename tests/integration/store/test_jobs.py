@@ -319,6 +319,20 @@ async def test_a_scheduled_job_runs_when_it_is_due_with_its_options(stage: JobSt
     assert (run.trigger, run.fire_at, run.schedule) == ("schedule", at(60), "job.tick")
 
 
+async def test_jobs_whose_schedules_stand_alike_have_runs_and_options_of_their_own(
+    stage: JobStage,
+) -> None:
+    connection = stage.connection
+    orders = [command(f"tick-{n}", schedule=every(60), retries=n) for n in range(3)]
+    ids = [await stage.make(order, NOON) for order in orders]
+    await fire(connection, at(60))
+    claimed = await (await stage.worker()).claim(lane=COMMAND_LANE)
+    attempts = {each.run_id: each.attempts_max for each in claimed}
+    for number, job_id in enumerate(ids):
+        [run] = await list_job_runs(connection, job_id, limit=9)
+        assert (attempts[run.id], run.schedule) == (number + 1, f"job.tick-{number}")
+
+
 async def test_a_job_for_an_instant_runs_once(stage: JobStage) -> None:
     job_id = await stage.make(command("later", schedule=once(at(60))), NOON)
     await fire(stage.connection, at(59))
