@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tools.generators import (
     commands_page,
     guards,
+    metrics_page,
     python_page,
     settings_page,
     states_page,
@@ -40,6 +41,7 @@ class Generated(NamedTuple):
 FILES = (
     Generated("src/mainspring/store/sql/guards.sql", guards.render),
     Generated("docs/reference/commands.md", commands_page.render),
+    Generated("docs/reference/metrics.md", metrics_page.render),
     Generated("docs/reference/python.md", python_page.render),
     Generated("docs/reference/settings.md", settings_page.render),
     Generated("docs/reference/states.md", states_page.render),

@@ -1,7 +1,7 @@
-"""The one place that builds processes: an engine, a worker, or all of them beside a database.
+"""The one place that builds processes: an engine, a worker, a server, or all beside a database.
 
 `mainspring up` is a supervisor: it starts the embedded PostgreSQL as its own child, brings the
-schema up to date, and keeps one engine process and one worker process running. They are separate
+schema up to date, and keeps one engine, one worker and one server running. They are separate
 processes so that none can stop another's heartbeat, and they end when their supervisor is gone.
 """
 
@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 class Process(Protocol):
-    """An engine or a worker."""
+    """An engine, a worker or a server."""
 
     async def run(self) -> None: ...
 
@@ -101,6 +101,15 @@ def run_worker(
             lambda: Worker(config, url, queues=queues, slots=slots or default_slots(), name=name),
         )
     )
+
+
+def run_server(config: Config) -> int:
+    # Imported late: engines and workers need no web framework.
+    from mainspring.api.server import Server, check_listening
+
+    check_listening(config.listening)
+    url = database_url(config)
+    return uvloop.run(_serve(url, lambda: Server(config, url)))
 
 
 async def _serve(url: str, build: Callable[[], Process]) -> int:
@@ -190,8 +199,11 @@ async def run_up(
 
     The processes write their logs into files in `logs`, or to our own standard error.
     """
+    from mainspring.api.server import check_listening
+
     configure_logging()
     check_place(config.object_store)
+    check_listening(config.listening)
     postgres = None if config.database_url else EmbeddedPostgres(config.home)
     url = config.database_url or (postgres.start() if postgres else "")
     try:
@@ -202,6 +214,8 @@ async def run_up(
             **os.environ,
             "MAINSPRING_DATABASE_URL": url,
             "MAINSPRING_HOME": str(config.home),
+            "MAINSPRING_HOST": config.listening.host,
+            "MAINSPRING_PORT": str(config.listening.port),
             _PARENT: str(os.getpid()),
         }
         if config.object_store is not None:
@@ -213,6 +227,7 @@ async def run_up(
         children = [
             Child("engine", environment=environment, logs=logs),
             Child("worker", "--queues", EVERY_QUEUE, environment=environment, logs=logs),
+            Child("server", environment=environment, logs=logs),
         ]
         await _supervise(children, postgres, view(url))
     finally:

@@ -15,6 +15,7 @@ import msgspec
 
 from mainspring.domain.durations import parse_duration
 from mainspring.domain.errors import InputError, MainspringError, UnavailableError
+from mainspring.domain.names import shown
 from mainspring.domain.repositories import PREFIX, Repository, parse_repository
 from mainspring.embedded import default_home, find_running
 
@@ -47,6 +48,12 @@ VARIABLES: Mapping[str, Variable] = {
     ),
     "KEEP": Variable("`30d`", "how long finished runs are kept; read by engines"),
     "LEASE_SECONDS": Variable("`15`", "how long a worker is trusted without a beat"),
+    "HOST": Variable("`127.0.0.1`", "the address that the server listens at"),
+    "PORT": Variable("`8470`", "the port that the server listens at"),
+    "SERVER_NAMES": Variable(
+        "none", "names that the server is called by, with commas, beside `localhost` and addresses"
+    ),
+    "RATE": Variable("`5000`", "how many requests a second the server takes from one token"),
 }
 """What `_read` is asked for, in the order in which people look for it."""
 
@@ -72,6 +79,21 @@ class Leases(msgspec.Struct, frozen=True):
             )
 
 
+class Listening(msgspec.Struct, frozen=True):
+    """Where the server listens, and whom it takes for whom."""
+
+    host: str = "127.0.0.1"
+    port: int = 8470
+    names: tuple[str, ...] = ()
+    """What callers may call it, beside `localhost` and addresses."""
+    rate: float = 5000.0
+    """Requests a second that one token may make."""
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    behind_proxy: bool = False
+    """Whether a proxy in front of it does TLS and says who called."""
+
+
 class Config(msgspec.Struct, frozen=True):
     home: Path
     database_url: str | None = None
@@ -87,6 +109,7 @@ class Config(msgspec.Struct, frozen=True):
     """Modules of installed applications whose tasks a worker may run."""
     objects_url: str | None = None
     """The object store for long logs and large code."""
+    listening: Listening = Listening()
 
     @property
     def snapshots(self) -> Path:
@@ -122,6 +145,7 @@ def load_config(
         keep=_keep(environ),
         apps=tuple(apps or _listed(_read(environ, "APPS"))),
         objects_url=_read(environ, "OBJECTS"),
+        listening=_listening(environ),
     )
 
 
@@ -158,6 +182,28 @@ def _keep(environ: Mapping[str, str]) -> timedelta:
         raise InputError(
             f"`MAINSPRING_KEEP` is no length of time: {error}", hint="such as `30d`"
         ) from None
+
+
+def _listening(environ: Mapping[str, str]) -> Listening:
+    port, rate = _read(environ, "PORT"), _read(environ, "RATE")
+    return Listening(
+        host=_read(environ, "HOST") or "127.0.0.1",
+        port=int(_number("PORT", port, 0, 65535)) if port else 8470,
+        names=tuple(_listed(_read(environ, "SERVER_NAMES"))),
+        rate=_number("RATE", rate, 1, 1e9) if rate else 5000.0,
+    )
+
+
+def _number(name: str, text: str, low: float, high: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not low <= number <= high or (name == "PORT" and number != int(number)):
+        raise InputError(
+            f"`MAINSPRING_{name}` is {shown(text)}, which is no number from {low:g} to {high:g}"
+        )
+    return number
 
 
 def _leases(environ: Mapping[str, str]) -> Leases:

@@ -33,6 +33,7 @@ NOT_RUN = {
     r"mainspring up\b": "goes on; tests/integration/embedded and the tutorial's test",
     r"mainspring engine\b": "goes on; every `Team`",
     r"mainspring worker\b(?! list)": "goes on; every `Team`",
+    r"mainspring server\b": "goes on; tests/contract/test_process.py",
     r"mainspring bench\b": "minutes; tests/integration/bench",
 }
 COMPARED = (

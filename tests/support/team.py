@@ -79,6 +79,10 @@ class Team:
     def start_worker(self, *options: str) -> Process:
         return self._start("worker", *options)
 
+    def start_server(self, *options: str) -> Process:
+        """At a free port, which its log tells."""
+        return self._start("server", "--port", "0", *options)
+
     def start_distant_worker(self, *options: str, fault: str = "") -> Process:
         """As on another machine: with a home of its own, and without the folder of dags."""
         return self._start(

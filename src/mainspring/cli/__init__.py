@@ -5,7 +5,7 @@
     session.py   from settings to a client
     output.py    console, colours of states, tables, JSON
     words.py     times, lengths and texts as people read them
-    shapes.py    what `--json` prints
+    `--json` prints the shapes of `mainspring.store.shapes`, as the server does
     graphs.py    a dag as a tree or as levels
     schedule_options.py   what is typed of a schedule      stored_schedules.py   one by its name
     given.py     parameters, instants, runs and tasks, from what was typed

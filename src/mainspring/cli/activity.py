@@ -36,14 +36,17 @@ class _Scene(NamedTuple):
 
 
 async def show_activity(
-    url: str, config: Config, triggers: Sequence[str], *, live: bool, command: str
+    url: str, config: Config, triggers: Sequence[str], *, live: bool, command: str, link: str
 ) -> None:
-    """For ever. `triggers` are dags to be triggered as soon as they have been read."""
+    """For ever. `triggers` are dags to be triggered as soon as they have been read.
+
+    `link` opens the server in a browser, once.
+    """
     show = _show_live if live else _show_lines
     try:
         async with Client(url, name="up") as client, asyncio.TaskGroup() as group:
             group.create_task(_trigger(client, triggers))
-            group.create_task(show(client, config, command))
+            group.create_task(show(client, config, command, link))
     except* MainspringError as errors:
         # A dag that cannot be triggered like this, say; it is told like any other mistake.
         raise errors.exceptions[0] from None
@@ -73,14 +76,15 @@ async def _look(client: Client) -> _Scene:
 # --- on a terminal ------------------------------------------------------------------------
 
 
-async def _show_live(client: Client, config: Config, command: str) -> None:
+async def _show_live(client: Client, config: Config, command: str, link: str) -> None:
     with Live(console=console(), auto_refresh=False, transient=False) as live:
         while True:
-            live.update(_picture(await _look(client), config, command), refresh=True)
+            picture = _picture(await _look(client), config, command, link)
+            live.update(picture, refresh=True)
             await asyncio.sleep(_POLL_SECONDS)
 
 
-def _picture(scene: _Scene, config: Config, command: str) -> Group:
+def _picture(scene: _Scene, config: Config, command: str, link: str) -> Group:
     busy = sum(sum(worker.running.values()) for worker in scene.workers)
     parts = [
         Text.assemble(("Mainspring is up", "bold green"), ("   Ctrl-C stops it", "bright_black")),
@@ -88,6 +92,7 @@ def _picture(scene: _Scene, config: Config, command: str) -> Group:
             [
                 ("home", safe(str(config.home))),
                 ("dags", safe(f"{_source(config)}: {', '.join(scene.dags) or 'none yet'}")),
+                ("open once", link),
                 ("workers", f"{len(scene.workers)}, with {counted(busy, 'task')} in hand"),
             ]
         ),
@@ -132,10 +137,11 @@ def _suggestions(scene: _Scene, config: Config, command: str) -> list[Text]:
 # --- as lines -----------------------------------------------------------------------------
 
 
-async def _show_lines(client: Client, config: Config, command: str) -> None:
+async def _show_lines(client: Client, config: Config, command: str, link: str) -> None:
     out = console()
     out.print(f"Mainspring is up in {config.home}; Ctrl-C stops it.")
     out.print(f"In another terminal: {command} dag list")
+    out.print(f"In a browser, once: {link}")
     told: dict[int, str] = {}
     problems_told: set[tuple[str, str]] = set()
     while True:

@@ -51,9 +51,9 @@ async def _compare(client: Client, first: str, second: str, as_json: bool) -> No
 
 async def _side(client: Client, reference: str) -> _Side:
     from mainspring.cli.given import given_run
-    from mainspring.cli.shapes import RESULT_BYTES_MAX, task_seconds
     from mainspring.domain.comparing import Facts
     from mainspring.store import reading
+    from mainspring.store.shapes import RESULT_BYTES_MAX, task_seconds
 
     run = await client.ask(reading.read_run, await given_run(client, reference))
     tasks = await client.ask(reading.list_tasks, run, result_bytes=RESULT_BYTES_MAX)
@@ -74,8 +74,8 @@ async def _side(client: Client, reference: str) -> _Side:
 
 
 def _document(first: _Side, second: _Side) -> dict[str, Any]:
-    from mainspring.cli import shapes
     from mainspring.domain.comparing import compare_tasks, compare_values
+    from mainspring.store import shapes
 
     return {
         "runs": [shapes.run_line(first.run), shapes.run_line(second.run)],

@@ -90,11 +90,10 @@ async def _refresh(client: Client, as_json: bool) -> None:
 async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_json: bool) -> None:
     from rich.text import Text
 
-    from mainspring.cli import shapes
     from mainspring.cli.output import console, faint, heading, print_json, state_text, table
     from mainspring.cli.words import ago, counted, number, safe, safe_lines, shortened
     from mainspring.domain.states import RUN
-    from mainspring.store import reading
+    from mainspring.store import reading, shapes
     from mainspring.store.schedule_reading import glance_at_schedules
 
     dags = await client.ask(reading.list_dags, owner=owner, tags=tags)
@@ -171,9 +170,9 @@ def _schedule_words(schedules: Sequence[ScheduleGlance], now: datetime) -> tuple
 
 
 async def _show(client: Client, name: str, as_json: bool) -> None:
-    from mainspring.cli import shapes
     from mainspring.cli.given import given_dag
     from mainspring.cli.output import print_json
+    from mainspring.store import shapes
     from mainspring.store.reading import read_clock
     from mainspring.store.schedule_reading import glance_at_schedules
 

@@ -325,7 +325,7 @@ class _Document:
             self._logs[node] = so_far + data.decode("utf-8", "replace")
 
     def tried(self, node: int, tried: Tried) -> None:
-        from mainspring.cli import shapes
+        from mainspring.store import shapes
 
         self._attempts.setdefault(node, []).append(
             {

@@ -66,10 +66,10 @@ def rollback(name: str, version: int, as_json: bool, home: Path | None) -> None:
 async def _versions(client: Client, name: str, limit: int, as_json: bool) -> None:
     from rich.text import Text
 
-    from mainspring.cli import shapes
     from mainspring.cli.given import given_dag
     from mainspring.cli.output import console, faint, print_json, table
     from mainspring.cli.words import ago, number, size
+    from mainspring.store import shapes
     from mainspring.store.dags import APP_SNAPSHOT
     from mainspring.store.reading import read_clock
     from mainspring.store.versions import list_versions
@@ -120,10 +120,10 @@ async def _diff(client: Client, name: str, before: int, after: int, as_json: boo
 
 
 async def _rollback(client: Client, name: str, version: int, as_json: bool) -> None:
-    from mainspring.cli import shapes
     from mainspring.cli.given import given_dag
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.words import safe
+    from mainspring.store import shapes
     from mainspring.store.versions import roll_back
 
     await given_dag(client, name)

@@ -371,8 +371,8 @@ def group_words(group: Group) -> str:
 
 
 def group_shape(group: Group) -> dict[str, Any]:
-    from mainspring.cli import shapes
     from mainspring.domain.dead_letters import common_words
+    from mainspring.store import shapes
 
     return {
         "id": group_id(group.likeness),
@@ -388,7 +388,7 @@ def group_shape(group: Group) -> dict[str, Any]:
 
 
 def _letter_shape(letter: Letter) -> dict[str, Any]:
-    from mainspring.cli import shapes
+    from mainspring.store import shapes
 
     return {
         "group": group_id(letter.likeness),

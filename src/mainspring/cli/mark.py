@@ -47,9 +47,11 @@ async def _mark(
     result: str | None,
     as_json: bool,
 ) -> None:
-    from mainspring.cli import shapes
+    from msgspec.structs import asdict
+
     from mainspring.cli.given import given_run, given_task, person
     from mainspring.cli.output import print_json
+    from mainspring.store import shapes
     from mainspring.store.reading import read_run, read_spec
     from mainspring.store.runs import Deed
 
@@ -66,7 +68,7 @@ async def _mark(
             "stopped": marked.claimed,
             "opened": list(marked.opened),
         }
-        print_json({**shapes.run_line(run), **told})
+        print_json({**asdict(shapes.run_line(run)), **told})
     else:
         _print(run, task, state, marked)
 

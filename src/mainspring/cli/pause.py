@@ -99,9 +99,9 @@ async def _resume_queue(client: Client, name: str, as_json: bool) -> None:
 
 
 async def _tell(client: Client, what: str, name: str, done: Paused, as_json: bool) -> None:
-    from mainspring.cli import shapes
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.words import pause_words, safe
+    from mainspring.store import shapes
     from mainspring.store.reading import read_clock
 
     if as_json:

@@ -27,17 +27,20 @@ def priority(run: str, priority: int, as_json: bool, home: Path | None) -> None:
 
 
 async def _priority(client: Client, reference: str, priority: int, as_json: bool) -> None:
-    from mainspring.cli import shapes
+    from msgspec.structs import asdict
+
     from mainspring.cli.given import given_run
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import counted, safe
+    from mainspring.store import shapes
     from mainspring.store.reading import read_run
 
     run_id = await given_run(client, reference)
     changed = await client.set_priority(run_id, priority)
     run = await client.ask(read_run, run_id)
     if as_json:
-        print_json({**shapes.run_line(run), "priority": priority, "changed_tasks": changed})
+        line = asdict(shapes.run_line(run))
+        print_json({**line, "priority": priority, "changed_tasks": changed})
     elif changed:
         it = f"run {run.id} of {safe(run.dag)}"
         console().print(f"{it}: {counted(changed, 'task')} now with priority {priority}")

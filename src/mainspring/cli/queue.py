@@ -49,10 +49,9 @@ def show(name: str, as_json: bool, home: Path | None) -> None:
 
 
 async def _list(client: Client, as_json: bool) -> None:
-    from mainspring.cli import shapes
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.words import pause_words, safe
-    from mainspring.store import reading
+    from mainspring.store import reading, shapes
 
     lanes = await client.ask(reading.list_lanes)
     if as_json:
@@ -72,24 +71,16 @@ async def _list(client: Client, as_json: bool) -> None:
 async def _show(client: Client, name: str, as_json: bool) -> None:
     from rich.text import Text
 
-    from mainspring.cli import shapes
     from mainspring.cli.given import given_queue
     from mainspring.cli.output import console, indented, pairs, print_json
     from mainspring.cli.words import pause_words, safe
-    from mainspring.store import reading
+    from mainspring.store import reading, shapes
 
     found = await given_queue(client, name)
     lanes = [lane for lane in await client.ask(reading.list_lanes) if lane.queue == name]
     workers = [each for each in await client.ask(reading.list_workers) if each.serves(name)]
     if as_json:
-        print_json(
-            {
-                "name": name,
-                "pause": found.pause,
-                "kinds": [shapes.lane_line(lane) for lane in lanes],
-                "workers": [worker.name for worker in workers],
-            }
-        )
+        print_json(shapes.queue_whole(name, found.pause, lanes, workers))
         return
     out, now = console(), await client.ask(reading.read_clock)
     out.print(Text(safe(name), style="bold"))

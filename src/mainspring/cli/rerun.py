@@ -81,10 +81,10 @@ async def _rerun(
     reopened: list[int],
 ) -> int:
     """`reopened` tells the caller the run's id once it runs again, also if this is interrupted."""
-    from mainspring.cli import shapes
     from mainspring.cli.given import given_run
     from mainspring.cli.output import print_json
     from mainspring.cli.watch import follow_run
+    from mainspring.store import shapes
     from mainspring.store.reading import read_run
 
     run_id = await given_run(client, reference)
@@ -94,7 +94,7 @@ async def _rerun(
     if not as_json:
         _print(run, names, wait)
     elif not wait:
-        print_json({**shapes.run_line(run), "reopened": names})
+        print_json(shapes.run_again(run, names))
     return await follow_run(client, run, as_json) if wait else DONE
 
 
@@ -106,11 +106,11 @@ async def _rerun_latest(
     as_json: bool,
     made: list[int],
 ) -> int:
-    from mainspring.cli import shapes
     from mainspring.cli.given import given_run, person
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.watch import follow_run
     from mainspring.cli.words import safe
+    from mainspring.store import shapes
     from mainspring.store.reading import read_run
 
     before = await client.ask(read_run, await given_run(client, reference))

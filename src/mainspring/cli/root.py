@@ -17,9 +17,10 @@ class _Entry(NamedTuple):
 
 _SECTIONS: dict[str, dict[str, _Entry]] = {
     "Run it": {
-        "up": _Entry("up:up", "Start everything here: database, engine and worker."),
+        "up": _Entry("up:up", "Start everything here: database, engine, worker and server."),
         "engine": _Entry("engine:engine", "Run an engine: timers, deadlines, recovery."),
         "worker": _Entry("worker:worker", "Run a worker, or list those that live."),
+        "server": _Entry("server:server", "Run a server: everything over HTTP."),
     },
     "Look and act": {
         "dag": _Entry("dag:dag", "List, show, trigger, test, compare, roll back and pause dags."),
@@ -41,6 +42,7 @@ _SECTIONS: dict[str, dict[str, _Entry]] = {
         "dlq": _Entry("dlq:dlq", "Look at dead letters by error; retry or discard them."),
     },
     "Take care": {
+        "token": _Entry("token:token", "Make, list and revoke tokens for callers of the server."),
         "migrate": _Entry("migrate:migrate", "Bring the database's schema up to date."),
         "doctor": _Entry("doctor:doctor", "Check that all is well, and say what to do if not."),
         "prune": _Entry("prune:prune", "Let go of finished runs that are older than is kept."),

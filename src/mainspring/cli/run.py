@@ -85,12 +85,11 @@ async def _list(
     before: int | None,
     as_json: bool,
 ) -> None:
-    from mainspring.cli import shapes
     from mainspring.cli.given import given_dag
     from mainspring.cli.output import console, faint, print_json, state_text, table
     from mainspring.cli.words import ago, lasted, number, safe
     from mainspring.domain.states import RUN
-    from mainspring.store import reading
+    from mainspring.store import reading, shapes
 
     dag_id = (await given_dag(client, dag_name)).id if dag_name is not None else None
     runs = await client.ask(
@@ -123,18 +122,18 @@ async def _list(
 
 
 async def _cancel(client: Client, reference: str, now: bool, as_json: bool) -> None:
-    from mainspring.cli import shapes
     from mainspring.cli.given import given_run
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import counted
     from mainspring.domain.states import RUN
+    from mainspring.store import shapes
     from mainspring.store.reading import read_run
 
     before = await client.ask(read_run, await given_run(client, reference))
     asked = 0 if before.closed else await client.cancel(before.id, at_once=now)
     run = await client.ask(read_run, before.id)
     if as_json:
-        print_json({**shapes.run_line(run), "asked_to_stop": asked})
+        print_json(shapes.run_stopping(run, asked))
         return
     out = console()
     label = RUN.facts[run.state].label.lower()

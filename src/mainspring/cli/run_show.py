@@ -42,35 +42,13 @@ async def _show(client: Client, reference: str, as_json: bool) -> None:
     from mainspring.cli.given import given_run
     from mainspring.cli.output import print_json
     from mainspring.store.reading import read_run
+    from mainspring.store.run_documents import read_run_document
 
     run = await client.ask(read_run, await given_run(client, reference))
     if as_json:
-        print_json(await whole_run(client, run))
+        print_json(await client.ask(read_run_document, run))
     else:
         _print(await _read(client, run))
-
-
-async def whole_run(client: Client, run: RunLine) -> dict[str, Any]:
-    """A run and its tasks as one document."""
-    from mainspring.cli import shapes
-    from mainspring.store import backfills, dead_letters, reading
-
-    attempts = await client.ask(reading.list_attempts, run, limit=100_000)
-    whole = shapes.run_whole(
-        run,
-        await client.ask(reading.read_spec, run),
-        await client.ask(reading.read_run_parameters, run.id),
-        await client.ask(reading.list_tasks, run, result_bytes=shapes.RESULT_BYTES_MAX),
-        _by_task(attempts),
-        await client.ask(reading.list_problems, run),
-        await client.ask(dead_letters.list_remarks, run),
-        (await client.ask(reading.read_dag_standing, run.dag)).pause,
-    )
-    return {
-        **whole,
-        "reruns": await client.ask(reading.list_reruns, run.id),
-        "backfill": await client.ask(backfills.backfill_of_run, run.id),
-    }
 
 
 class _Picture(NamedTuple):
@@ -103,6 +81,7 @@ async def _read(client: Client, run: RunLine) -> _Picture:
     from mainspring.cli.graphs import TREE_TASKS_MAX
     from mainspring.domain.states import TaskState
     from mainspring.store import backfills, dead_letters, reading
+    from mainspring.store.shapes import by_task
 
     interesting = [TaskState.RUNNING, TaskState.BACKOFF, TaskState.PARKED, TaskState.FAILED]
     large = run.tasks > TREE_TASKS_MAX
@@ -119,7 +98,7 @@ async def _read(client: Client, run: RunLine) -> _Picture:
         parameters=msgspec.json.decode(await client.ask(reading.read_run_parameters, run.id)),
         counts=await client.ask(reading.count_tasks, run),
         tasks={task.node: task for task in tasks},
-        attempts=_by_task(await client.ask(reading.list_attempts, run)),
+        attempts=by_task(await client.ask(reading.list_attempts, run)),
         problems=await client.ask(reading.list_problems, run),
         remarks=await client.ask(dead_letters.list_remarks, run),
         pause=(await client.ask(reading.read_dag_standing, run.dag)).pause,
@@ -258,10 +237,10 @@ def counts_text(counts: Mapping[TaskState, int]) -> Text:
 def _task_table(picture: _Picture) -> Table:
     from mainspring.cli.graphs import Branch, tree
     from mainspring.cli.output import one_line, state_text, table
-    from mainspring.cli.shapes import task_seconds
     from mainspring.cli.words import safe, shortened, size
     from mainspring.domain.durations import format_duration
     from mainspring.domain.states import TASK
+    from mainspring.store.shapes import task_seconds
 
     told = any(task.progress_percent is not None for task in picture.tasks.values())
     last = "progress, result" if told else "result"
@@ -308,9 +287,9 @@ def attempt_words(task: TaskLine, allowed: int) -> str:
 def _attempt_table(picture: _Picture) -> Table | None:
     """The attempts of tasks that had more than one."""
     from mainspring.cli.output import state_text, table
-    from mainspring.cli.shapes import all_attempts
     from mainspring.cli.words import ago, error_words, lasted, safe
     from mainspring.domain.states import ATTEMPT
+    from mainspring.store.shapes import all_attempts
 
     now = picture.run.read_at
     lines = table("task", "attempt", "ended", "when", "took", "worker", "error", fold=["error"])
@@ -377,10 +356,3 @@ def _print_trace(picture: _Picture) -> None:
             out.print()
             out.print(heading(f"why {safe(name)} failed"))
             out.print(indented(safe_lines(problem.error.trace[-4000:]).rstrip()))
-
-
-def _by_task(attempts: Sequence[AttemptLine]) -> dict[int, list[AttemptLine]]:
-    found: dict[int, list[AttemptLine]] = {}
-    for attempt in attempts:
-        found.setdefault(attempt.task_id, []).append(attempt)
-    return found

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mainspring.cli.shapes import Shape
 from mainspring.schedule.bounds import seconds_of
 from mainspring.schedule.explaining import explain
 from mainspring.schedule.firing import Reason
 from mainspring.schedule.specs import ScheduleSpec
 from mainspring.schedule.zones import zone_named
 from mainspring.store.schedule_reading import FireLine, ScheduleLine, ScheduleVersion
+
+Shape = dict[str, Any]
 
 if TYPE_CHECKING:
     from mainspring.schedule.previewing import PreviewedFire

@@ -68,9 +68,9 @@ async def _trigger(
     client: Client, order: _Order, wait: bool, as_json: bool, made: list[int]
 ) -> int:
     """`made` tells the caller the run's id as soon as there is one, also if this is interrupted."""
-    from mainspring.cli import shapes
     from mainspring.cli.output import print_json
     from mainspring.cli.watch import follow_run
+    from mainspring.store import shapes
     from mainspring.store.reading import read_run
 
     made.append(await _make(client, order))

@@ -24,22 +24,25 @@ if TYPE_CHECKING:
 def up(
     dags: Path | Repository | None, home: Path | None, triggers: tuple[str, ...], plain: bool
 ) -> int:
-    """Start everything here: database, engine and worker. Ctrl-C stops it.
+    """Start everything here: database, engine, worker and server. Ctrl-C stops it.
 
-    Without MAINSPRING_DATABASE_URL the database is an embedded PostgreSQL in the home folder.
+    Without MAINSPRING_DATABASE_URL the database is an embedded PostgreSQL in the home folder. The
+    server listens at MAINSPRING_PORT, or at a free port if that is not given and 8470 is taken.
     """
     import uvloop
 
     from mainspring.app import run_up
     from mainspring.cli.activity import show_activity
+    from mainspring.cli.login import login_link, with_free_port
     from mainspring.cli.output import is_terminal
     from mainspring.config import load_config
 
-    config = load_config(home=home, dags=dags)
+    config = with_free_port(load_config(home=home, dags=dags))
     live = is_terminal() and not plain
 
     async def view(url: str) -> None:
-        await show_activity(url, config, triggers, live=live, command=_command())
+        link = await login_link(url, config)
+        await show_activity(url, config, triggers, live=live, command=_command(), link=link)
 
     return uvloop.run(run_up(config, view, logs=config.home / "logs" if live else None))
 

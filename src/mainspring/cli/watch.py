@@ -53,12 +53,12 @@ async def _watch(client: Client, reference: str, as_json: bool) -> int:
 async def follow_run(client: Client, run: RunLine, as_json: bool) -> int:
     """Stay until the run has ended; the answer is the exit code."""
     from mainspring.cli.output import print_json
-    from mainspring.cli.run_show import whole_run
     from mainspring.domain.states import RunState
+    from mainspring.store.run_documents import read_run_document
 
     if as_json:
         run = await client.wait(run.id)
-        print_json(await whole_run(client, run))
+        print_json(await client.ask(read_run_document, run))
     else:
         run = await watch_run(client, run)
     return DONE if run.state is RunState.SUCCEEDED else FAILED
@@ -176,10 +176,10 @@ def _tasks(frame: _Frame) -> Table:
 
     from mainspring.cli.graphs import Branch, tree
     from mainspring.cli.output import FAINT, faint, state_text
-    from mainspring.cli.shapes import task_seconds
     from mainspring.cli.words import safe
     from mainspring.domain.durations import format_duration
     from mainspring.domain.states import TASK
+    from mainspring.store.shapes import task_seconds
 
     lines = Table.grid(padding=(0, 2, 0, 0))
     lines.add_column(no_wrap=True, overflow="ellipsis")
@@ -234,10 +234,10 @@ async def _watch_lines(client: Client, run: RunLine, spec: DagSpec) -> RunLine:
 
 def _changes(frame: _Frame, seen: dict[int, tuple[str, int, int]]) -> list[str]:
     """A line for each task that stands otherwise than before; `seen` is brought up to date."""
-    from mainspring.cli.shapes import task_seconds
     from mainspring.cli.words import safe
     from mainspring.domain.durations import format_duration
     from mainspring.domain.states import TASK, TaskState
+    from mainspring.store.shapes import task_seconds
 
     width = min(max((len(task.name) for task in frame.tasks.values()), default=0), 30)
     lines = []

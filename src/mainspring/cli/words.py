@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mainspring.domain.durations import format_duration
+from mainspring.domain.durations import format_duration, lasted_seconds
 
 if TYPE_CHECKING:
     from mainspring.store.pauses import Pause
@@ -59,16 +59,6 @@ def lasted(
     """How long something took, or takes already; empty for what has not begun."""
     seconds = lasted_seconds(started_at, finished_at, now)
     return "" if seconds is None else format_duration(seconds)
-
-
-def lasted_seconds(
-    started_at: datetime | None, finished_at: datetime | None, now: datetime | None = None
-) -> float | None:
-    end = finished_at or now
-    if started_at is None or end is None:
-        return None
-    # The clocks of two machines may disagree by a little.
-    return max((end - started_at).total_seconds(), 0.0)
 
 
 def counted(number: int, thing: str, *, at_most: int | None = None) -> str:

@@ -95,10 +95,9 @@ def parse_queues(text: str) -> list[str]:
 
 
 async def _list(client: Client, as_json: bool) -> None:
-    from mainspring.cli import shapes
     from mainspring.cli.output import console, faint, print_json, table
     from mainspring.cli.words import ago, safe
-    from mainspring.store import reading
+    from mainspring.store import reading, shapes
 
     workers = await client.ask(reading.list_workers)
     if as_json:

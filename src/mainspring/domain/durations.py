@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from mainspring.domain.errors import InputError
@@ -81,6 +81,17 @@ def format_duration(seconds: float) -> str:
     if round(seconds / 60) < 24 * 60:
         return _two(round(seconds / 60), 60, "h", "min")
     return _two(round(seconds / 3600), 24, "d", "h")
+
+
+def lasted_seconds(
+    started_at: datetime | None, finished_at: datetime | None, now: datetime | None = None
+) -> float | None:
+    """How long something took, or takes already; None for what has not begun."""
+    end = finished_at or now
+    if started_at is None or end is None:
+        return None
+    # The clocks of two machines may disagree by a little.
+    return max((end - started_at).total_seconds(), 0.0)
 
 
 def _seconds_in(text: str, what: str) -> float:

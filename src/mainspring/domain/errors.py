@@ -3,7 +3,8 @@
     MainspringError          what happened, to which thing; `hint` says what to do next
     ├── DefinitionError      a dag that cannot be: cycle, duplicate name, bad option
     ├── InputError           a caller's mistake: wrong parameter, unknown name, too large
-    │   ├── ConflictError    same idempotency key with another body, rerun of what still runs
+    │   ├── ConflictError    it clashes with what is there, such as a rerun of what still runs
+    │   │   └── KeyConflict  same idempotency key with another body
     │   └── InvalidSchedule  a schedule that cannot be: malformed, impossible, out of bounds
     ├── NotFoundError        the named thing does not exist
     ├── PluginError          a plug-in that is not there, or is of no use
@@ -44,6 +45,10 @@ class ConflictError(InputError):
     """It clashes with what is there: a key with another body, a rerun of what still runs."""
 
     code = "conflict"
+
+
+class KeyConflict(ConflictError):
+    """An idempotency key that was used for another request."""
 
 
 class InvalidSchedule(InputError):

@@ -250,13 +250,14 @@ async def list_dags(
     *,
     owner: str | None = None,
     tags: Sequence[str] = (),
+    after: str = "",
     limit: int = DAGS_MAX,
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[DagLine]:
-    """By name; those of the owner, and with all of the tags."""
+    """By name, after that one; those of the owner, and with all of the tags."""
     found: list[DagLine] = []
     while len(found) < limit:
-        after = found[-1].name if found else ""
+        after = found[-1].name if found else after
         count = min(limit - len(found), 500)
         rows = await fetch(
             connection, statement("page_dags"), tenant_id, after, count, owner, list(tags)
@@ -311,21 +312,47 @@ async def list_runs(
     dag_id: int | None = None,
     state: RunState | None = None,
     before: int | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    trigger: str | None = None,
     limit: int,
+    seen_max: int = RUNS_SEEN_MAX,
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[RunLine]:
-    """Newest first. With a state, of the newest RUNS_SEEN_MAX runs."""
+    """Newest first. With a state, a time or a trigger, of the newest `seen_max` runs."""
+    filtered = (state, since, until, trigger) != (None, None, None, None)
     rows = await fetch(
         connection,
         statement("page_runs"),
         tenant_id,
         dag_id,
         _BEYOND if before is None else before,
-        limit if state is None else max(limit, RUNS_SEEN_MAX),
+        max(limit, seen_max) if filtered else limit,
         state,
         limit,
+        since,
+        until,
+        trigger,
     )
     return [run_line(row) for row in rows]
+
+
+async def last_seen_run(
+    connection: Connection,
+    *,
+    dag_id: int | None,
+    before: int | None,
+    seen_max: int,
+    tenant_id: int = DEFAULT_TENANT,
+) -> int | None:
+    """The last run that `list_runs` has looked at for those that fit; None if it was the oldest."""
+    rows = await fetch(
+        connection,
+        statement("last_seen_run"),
+        *(tenant_id, dag_id, _BEYOND if before is None else before, seen_max),
+    )
+    last: int | None = rows[0]["id"]
+    return last
 
 
 async def read_run(

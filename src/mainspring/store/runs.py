@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from mainspring.domain.errors import ConflictError, InputError, NotFoundError
+from mainspring.domain.errors import InputError, KeyConflict, NotFoundError
 from mainspring.domain.notes import NOTE_LENGTH_MAX
 from mainspring.domain.reruns import (
     Standing,
@@ -282,7 +282,7 @@ def creating_runs(
         if run.key and run.id not in made:
             ids[place], known = held[run.key]
             if known != digest:
-                raise ConflictError(
+                raise KeyConflict(
                     f"idempotency key `{run.key}` was used for another request (run {ids[place]})",
                     hint="use a new key, or repeat exactly what was asked before",
                 )

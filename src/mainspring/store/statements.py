@@ -16,7 +16,8 @@ _NAME = re.compile(r"^-- (name|part): (\w+)\n", re.MULTILINE)
 _USE = re.compile(r"^-- with part: (\w+)\n", re.MULTILINE)
 _FILES = (
     *("runs", "attempts", "duties", "dags", "history"),
-    *("hand", "logs", "pauses", "reading", "schedules", "backfills", "jobs", "invariants"),
+    *("hand", "logs", "pauses", "reading", "schedules", "backfills", "jobs", "server"),
+    "invariants",
 )
 
 

@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mainspring.cli.shapes import all_attempts
 from mainspring.client import Client, SyncClient
 from mainspring.client.subjects import Subject
 from mainspring.config import load_config
@@ -30,6 +29,7 @@ from mainspring.logs.places import Places
 from mainspring.logs.read import LogReader
 from mainspring.store import reading
 from mainspring.store.reading import AttemptLine, RunLine, TaskLine
+from mainspring.store.shapes import all_attempts
 from mainspring.testing.results import AttemptResult, RunResult, TaskResult
 
 _T = TypeVar("_T")

@@ -53,6 +53,7 @@ select id from (
 -- in another state left out. That is why the number of runs looked at has a limit of its own.
 -- `offset 0` keeps the view a lookup by id: joined freely, the planner derives the states of all.
 -- $1 tenant  $2 dag, or null for any  $3 below this id  $4 look at  $5 state, or null  $6 limit
+-- $7 created since, or null  $8 created before, or null  $9 trigger, or null
 with seen as materialized (
   (select id from mainspring.run_index
    where $2::int is null and tenant_id = $1 and id < $3 order by id desc limit $4)
@@ -63,8 +64,12 @@ fit as materialized (
   select seen.id
   from seen
   join lateral (
-    select r.state from mainspring.run_view r where r.id = seen.id offset 0) r on true
-  where $5::text is null or r.state = $5
+    select r.state, r.created_at, r.trigger from mainspring.run_view r
+    where r.id = seen.id offset 0) r on true
+  where ($5::text is null or r.state = $5)
+    and ($7::timestamptz is null or r.created_at >= $7)
+    and ($8::timestamptz is null or r.created_at < $8)
+    and ($9::text is null or r.trigger = $9)
   order by seen.id desc limit $6)
 select r.id, r.dag, r.version, r.version_id, s.digest as snapshot, r.trigger, r.created_at, r.created_by,
   r.due_at, r.rerun_of, r.tasks, r.state, r.stop, r.open_tasks, r.failed_tasks, r.started_at,
@@ -75,6 +80,17 @@ from fit
 join lateral (select * from mainspring.run_view r where r.id = fit.id offset 0) r on true
 join mainspring.snapshot s on s.id = r.snapshot_id
 order by r.id desc;
+
+-- name: last_seen_run
+-- Where `page_runs` stopped looking; null if it came to the end.
+-- $1 tenant  $2 dag, or null for any  $3 below this id  $4 look at
+with seen as materialized (
+  (select id from mainspring.run_index
+   where $2::int is null and tenant_id = $1 and id < $3 order by id desc limit $4)
+  union all
+  (select id from mainspring.run_index
+   where tenant_id = $1 and dag_id = $2 and id < $3 order by tenant_id, dag_id, id desc limit $4))
+select case when count(*) < $4 then null else min(id) end as id from seen;
 
 -- name: list_reruns
 -- Runs that were made from this one, on a later version.  $1 run  $2 limit

@@ -1,0 +1,17 @@
+"""The server: everything that the command line can do, over HTTP, documented by itself.
+
+server.py        the process: listens, refuses what is unsafe, stops in order
+application.py   from resources to one ASGI application
+frame.py         around every request: its id, its host, its end, whatever happens inside
+endpoint.py      one request's road: guard, limits, decode, handler, encode
+guard.py         who asks, and how often; deny by default
+routes.py        how a route is declared: a plain function with types
+decoding.py      from path, query and body to those types, or a problem that points at the field
+problems.py      every failure as RFC 9457 tells it
+answers.py       ETag, compression, the bytes that are sent
+repeating.py     Idempotency-Key
+services.py      what handlers work with: connections for reading, and the client for the rest
+openapi.py       the document that is generated from the routes      samples.py   its examples
+docs_page.py     the same for people
+resources/       one file for each resource: to add one, write it and list it in `__init__.py`
+"""

@@ -1,0 +1,49 @@
+"""From resources to one ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.routing import Route as Place
+from starlette.routing import Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mainspring.api.endpoint import Endpoint
+from mainspring.api.frame import Frame
+from mainspring.api.guard import Guard
+from mainspring.api.problems import Refusal
+from mainspring.api.routes import Method, Resource, Route
+from mainspring.api.services import Services
+
+
+def build_application(
+    resources: Sequence[Resource],
+    services: Services,
+    guard: Guard,
+    names: Sequence[str],
+) -> ASGIApp:
+    paths: dict[str, dict[Method, Route]] = {}
+    for resource in resources:
+        for route in resource.routes:
+            methods = paths.setdefault(route.path, {})
+            assert route.method not in methods, f"{route.method} {route.path} is declared twice"
+            methods[route.method] = route
+    router = Router(
+        [
+            # What is not a parameter is more special, and is tried first.
+            Place(path, Endpoint(methods, services, guard), methods=None)
+            for path, methods in sorted(paths.items(), key=lambda item: "{" in item[0])
+        ],
+        redirect_slashes=False,
+        default=_nowhere,
+    )
+    return Frame(router, services.metrics, names)
+
+
+async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+    raise Refusal(
+        404,
+        "not_found",
+        f"there is nothing at {scope['path'][:200]}",
+        hint="`/docs` shows what there is",
+    )

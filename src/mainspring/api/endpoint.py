@@ -1,0 +1,96 @@
+"""One request's road through a route: guard, limits, decode, handler, encode.
+
+What costs least comes first: who may not ask is refused before the body is read, and what is too
+large before it is decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from mainspring.api.answers import Answer, encode, send_answer
+from mainspring.api.calls import Call
+from mainspring.api.decoding import decode_body, decode_parts, decode_query, read_body
+from mainspring.api.guard import Guard
+from mainspring.api.pages import selected
+from mainspring.api.problems import Refusal
+from mainspring.api.repeating import answered_once, digest_of, given_key
+from mainspring.api.routes import Method, Route
+from mainspring.api.services import Services
+
+_WITH_BODY = ("POST", "PUT", "PATCH")
+
+
+class Endpoint:
+    """All methods of one path."""
+
+    def __init__(self, routes: Mapping[Method, Route], services: Services, guard: Guard) -> None:
+        self._roads = {method: Road(route, services, guard) for method, route in routes.items()}
+        self._allow = ", ".join(sorted({*routes, *(["HEAD"] if "GET" in routes else [])}))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = scope["method"]
+        road = self._roads.get("GET" if method == "HEAD" else method)
+        if road is None:
+            raise Refusal(
+                405,
+                "method",
+                f"{scope['path']} is not there for {method}",
+                hint=f"it is for {self._allow}",
+                headers=((b"allow", self._allow.encode()),),
+            )
+        await road.go(scope, receive, send)
+
+
+class Road:
+    def __init__(self, route: Route, services: Services, guard: Guard) -> None:
+        self._route = route
+        self._services = services
+        self._guard = guard
+        self._decoder = None if route.body is None else msgspec.json.Decoder(route.body)
+
+    async def go(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = self._route
+        scope["mainspring.route"] = route.path
+        headers = Headers(scope=scope)
+        caller, secret = None, ""
+        if route.needs is not None:
+            client = scope.get("client")
+            caller, secret = await self._guard.admit(
+                route.needs, scope["method"], headers, client[0] if client else ""
+            )
+        arguments = decode_parts(route.parts, scope.get("path_params", {}))
+        query = decode_query(route.query, scope.get("query_string", b""))
+        if query is not None:
+            arguments["query"] = query
+        content = b""
+        if route.method in _WITH_BODY:
+            content = await read_body(receive, headers, route.body_bytes_max)
+            body = decode_body(self._decoder, content, headers)
+            if body is not None:
+                arguments["body"] = body
+        key = given_key(headers.get("idempotency-key")) if route.method == "POST" else None
+        call = Call(self._services, headers, scope["mainspring.request"], caller, secret, key)
+        if key is None or caller is None or route.repeats:
+            answer = await self._handle(call, arguments)
+        else:
+            digest = digest_of(route.method, scope["path"], content)
+            answer = await answered_once(
+                self._services, caller, key, digest, lambda: self._handle(call, arguments)
+            )
+        await send_answer(send, answer, scope["method"], headers)
+
+    async def _handle(self, call: Call, arguments: dict[str, Any]) -> Answer:
+        said = await self._route.handler(call, **arguments)
+        if (fields := getattr(arguments.get("query"), "fields", None)) is not None:
+            said = selected(said, fields)
+        if isinstance(said, Answer):
+            return said
+        if said is None:
+            return Answer(status=204)
+        return Answer(encode(said), status=self._route.status)

@@ -1,0 +1,245 @@
+"""The OpenAPI 3.1 document, generated from the routes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import msgspec
+
+from mainspring.api.guard import COOKIE
+from mainspring.api.problems import CONTENT_TYPE, TITLES, Problem
+from mainspring.api.routes import Resource, Route, refusals_of
+from mainspring.api.samples import sample
+
+_SCHEMAS = "#/components/schemas/"
+Schema = dict[str, Any]
+
+
+def document(resources: Sequence[Resource]) -> Schema:
+    routes = [route for resource in resources for route in resource.routes]
+    kinds = _kinds_of(routes)
+    schemas, components = msgspec.json.schema_components(
+        kinds, schema_hook=_any, ref_template=_SCHEMAS + "{name}"
+    )
+    schema_of = dict(zip(map(_key, kinds), schemas, strict=True))
+    paths: Schema = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schema_of)
+    made = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Mainspring",
+            "version": _version(),
+            "description": "One engine for cron, DAGs and durable jobs. Everything that the command"
+            " line can do, over HTTP.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "tags": [{"name": each.tag, "description": each.about} for each in resources],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": {**components, **_partial(routes, schema_of, components)},
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "`mainspring token create` makes one.",
+                },
+                "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+            },
+        },
+    }
+    # msgspec calls a page of runs `Page_Run_`.
+    text = re.sub(rb"\bPage_(\w+?)_(Part)?\b", rb"\1Page\2", msgspec.json.encode(made))
+    found: Schema = msgspec.json.decode(text)
+    return found
+
+
+def _kinds_of(routes: Sequence[Route]) -> list[Any]:
+    found: dict[str, Any] = {_key(Problem): Problem}
+    for route in routes:
+        for kind in (route.body, route.answer, *route.parts.values(), *_query_types(route)):
+            if kind is not None:
+                found[_key(kind)] = kind
+    return list(found.values())
+
+
+def _query_types(route: Route) -> list[Any]:
+    if route.query is None:
+        return []
+    return [field.type for field in msgspec.structs.fields(route.query)]
+
+
+def _operation(route: Route, schema_of: dict[str, Schema]) -> Schema:
+    operation: Schema = {
+        "operationId": route.name,
+        "summary": route.summary,
+        "tags": [route.tag],
+        "parameters": _parameters(route, schema_of),
+        "responses": {
+            str(route.status): _answer(route, schema_of),
+            **{str(status): _problem(status, schema_of) for status in refusals_of(route)},
+        },
+    }
+    if route.description:
+        operation["description"] = route.description
+    if route.needs is None:
+        operation["security"] = []
+    else:
+        operation["security"] = [{"token": []}, {"session": []}]
+        operation["x-role"] = route.needs.value
+    if route.body is not None:
+        operation["requestBody"] = {
+            "required": not _may_be_empty(route.body),
+            "content": {
+                "application/json": {
+                    "schema": schema_of[_key(route.body)],
+                    "example": route.example.body or {},
+                }
+            },
+        }
+    return operation
+
+
+def _parameters(route: Route, schema_of: dict[str, Schema]) -> list[Schema]:
+    found: list[Schema] = []
+    for name, kind in route.parts.items():
+        schema = dict(schema_of[_key(kind)])
+        found.append(
+            {
+                "name": name,
+                "in": "path",
+                "required": True,
+                "description": schema.pop("description", name),
+                "schema": schema,
+                "example": _as_typed(route.example.path.get(name, ""), schema),
+            }
+        )
+    if route.query is not None:
+        for field in msgspec.structs.fields(route.query):
+            schema = _without_null(schema_of[_key(field.type)])
+            parameter: Schema = {
+                "name": field.encode_name,
+                "in": "query",
+                "required": field.required,
+                "description": _description(schema) or field.name,
+                "schema": schema,
+            }
+            if field.name in route.example.query:
+                value = _as_typed(route.example.query[field.name], schema)
+                parameter["example"] = [value] if schema.get("type") == "array" else value
+            found.append(parameter)
+    if route.method == "POST" and route.needs is not None:
+        found.append(
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": False,
+                "description": "Sent again with the same key and body, it has one effect.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+            }
+        )
+    return found
+
+
+def _answer(route: Route, schema_of: dict[str, Schema]) -> Schema:
+    answer: Schema = {"description": route.summary}
+    if route.status == 204:
+        return answer
+    if route.answer is None:
+        schema: Schema = (
+            {"type": "object"} if route.produces.endswith("json") else {"type": "string"}
+        )
+        answer["content"] = {route.produces: {"schema": schema}}
+        return answer
+    schema = schema_of[_key(route.answer)]
+    if _has_fields(route):
+        whole = schema["$ref"]
+        schema = {"anyOf": [schema, {"$ref": f"{whole}Part"}]}
+    answer["content"] = {"application/json": {"schema": schema, "example": sample(route.answer)}}
+    return answer
+
+
+def _problem(status: int, schema_of: dict[str, Schema]) -> Schema:
+    example = {**sample(Problem), "status": status, "title": TITLES[status]}
+    return {
+        "description": TITLES[status],
+        "content": {CONTENT_TYPE: {"schema": schema_of[_key(Problem)], "example": example}},
+    }
+
+
+def _partial(routes: Sequence[Route], schema_of: dict[str, Schema], components: Schema) -> Schema:
+    """Pages and items of which a caller wanted some fields only."""
+    made: Schema = {}
+    for route in routes:
+        if _has_fields(route):
+            name = schema_of[_key(route.answer)]["$ref"].removeprefix(_SCHEMAS)
+            schema = components[name]
+            items = schema["properties"]["items"]["items"]["$ref"].removeprefix(_SCHEMAS)
+            made[f"{items}Part"] = {
+                **{key: value for key, value in components[items].items() if key != "required"},
+                "title": f"{items}Part",
+            }
+            made[f"{name}Part"] = {
+                "title": f"{name}Part",
+                "type": "object",
+                "properties": {
+                    **schema["properties"],
+                    "items": {"type": "array", "items": {"$ref": f"{_SCHEMAS}{items}Part"}},
+                },
+                "required": ["items"],
+            }
+    return made
+
+
+def _has_fields(route: Route) -> bool:
+    return route.query is not None and "fields" in route.query.__struct_fields__
+
+
+def _any(kind: type) -> Schema:
+    """What msgspec has no schema for is JSON as somebody gave it."""
+    assert kind is msgspec.Raw, kind
+    return {}
+
+
+def _key(kind: Any) -> str:
+    return repr(kind)
+
+
+def _may_be_empty(kind: Any) -> bool:
+    return all(not field.required for field in msgspec.structs.fields(kind))
+
+
+def _without_null(schema: Schema) -> Schema:
+    """A parameter of a query is there or not; it is never null."""
+    kinds = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    return dict(kinds[0]) if len(kinds) == 1 else dict(schema)
+
+
+def _description(schema: Schema) -> str:
+    if "description" in schema:
+        return str(schema["description"])
+    for each in schema.get("anyOf", ()):
+        if "description" in each:
+            return str(each["description"])
+    return ""
+
+
+def description_of(kind: Any) -> str:
+    """What is said of a parameter of this type."""
+    return _description(msgspec.json.schema(kind, schema_hook=_any))
+
+
+def _as_typed(text: str, schema: Schema) -> Any:
+    kinds = {schema.get("type"), *(each.get("type") for each in schema.get("anyOf", ()))}
+    return int(text) if "integer" in kinds and re.fullmatch(r"\d+", text) else text
+
+
+def _version() -> str:
+    try:
+        return version("mainspring")
+    except PackageNotFoundError:
+        return "unknown"

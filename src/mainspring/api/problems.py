@@ -1,0 +1,145 @@
+"""Every failure as RFC 9457 tells it: `application/problem+json`, with our code and hint.
+
+A problem says what happened, where in the request, and what to do. Nothing of the inside gets out:
+what was not expected is logged with the request's id, and the caller gets that id.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from mainspring.domain.errors import (
+    ConflictError,
+    DefinitionError,
+    InputError,
+    MainspringError,
+    NotFoundError,
+    UnavailableError,
+)
+
+TYPES = "/docs#problem-"
+CONTENT_TYPE = "application/problem+json"
+
+
+class FieldProblem(msgspec.Struct, frozen=True):
+    """What is wrong with one part of the request."""
+
+    pointer: str
+    """Where: a JSON pointer into the body, or `query/…`, `path/…`, `header/…`."""
+    message: str
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a request was not done."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    """Stable, for programs."""
+    hint: str = ""
+    request_id: str = ""
+    errors: list[FieldProblem] = []
+
+
+class Refusal(MainspringError):
+    """A request that is not done, for a reason that only HTTP has."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        hint: str = "",
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+        errors: tuple[FieldProblem, ...] = (),
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.code = code
+        self.headers = headers
+        self.errors = errors
+
+
+TITLES = {
+    400: "The request cannot be understood",
+    401: "It is not known who asks",
+    403: "Not allowed",
+    404: "There is no such thing",
+    405: "Not with this method",
+    406: "Not in this form",
+    408: "The request did not arrive",
+    409: "It clashes with what is there",
+    412: "It has changed meanwhile",
+    413: "Too large",
+    415: "Not in this form",
+    416: "Out of range",
+    421: "Not this server",
+    422: "The request makes no sense",
+    429: "Too often",
+    431: "Too large",
+    500: "Something went wrong here",
+    503: "Not now",
+}
+
+
+def field_refusal(pointer: str, message: str, *, hint: str = "") -> Refusal:
+    """422: one part of the request is wrong."""
+    return Refusal(
+        422,
+        "input",
+        f"{pointer}: {message}",
+        hint=hint,
+        errors=(FieldProblem(pointer, message),),
+    )
+
+
+def status_of(error: MainspringError) -> int:
+    match error:
+        case Refusal():
+            return error.status
+        case ConflictError():
+            return 409
+        case NotFoundError():
+            return 404
+        case UnavailableError():
+            return 503
+        case InputError() | DefinitionError():
+            return 422
+        case _:
+            return 500
+
+
+def problem_of(error: MainspringError, request_id: str) -> Problem:
+    status = status_of(error)
+    return Problem(
+        type=TYPES + error.code,
+        title=TITLES.get(status, "Not done"),
+        status=status,
+        detail=error.message,
+        code=error.code,
+        hint=error.hint,
+        request_id=request_id,
+        errors=list(error.errors) if isinstance(error, Refusal) else [],
+    )
+
+
+def headers_of(error: MainspringError) -> list[tuple[bytes, bytes]]:
+    headers = list(error.headers) if isinstance(error, Refusal) else []
+    if isinstance(error, UnavailableError):
+        headers.append((b"retry-after", b"1"))
+    return headers
+
+
+def unexpected(request_id: str) -> Problem:
+    return Problem(
+        type=TYPES + "unexpected",
+        title=TITLES[500],
+        status=500,
+        detail="the server failed at this request; its log says why",
+        code="unexpected",
+        hint="tell the operator the request's id",
+        request_id=request_id,
+    )

@@ -1,0 +1,97 @@
+"""What handlers work with: connections for reading, connections for writing, the client.
+
+Lists and documents are read over a few connections that cannot write. Changes go through the same
+`Client` that applications and the command line use. All in all a server has at most ten
+connections, however many callers it has: who finds none free waits for one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from mainspring.api.metrics import Metrics
+from mainspring.client import Client
+from mainspring.client.link import Address, Link
+from mainspring.domain.errors import UnavailableError
+from mainspring.logs.places import Places
+from mainspring.logs.read import LogReader
+from mainspring.store.connection import Connection
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+READERS = 4
+WRITERS = 2
+PATIENCE_SECONDS = 5.0
+"""How long a caller waits for a database that is away, or for a connection that is free."""
+_READ_ONLY = "set default_transaction_read_only = on; set statement_timeout = '10s'; set jit = off"
+_BOUNDED = "set statement_timeout = '10s'"
+
+
+class Links:
+    """A few connections, each made when it is needed; the one used last is used first."""
+
+    def __init__(self, address: Address, count: int, *, name: str, settings: str) -> None:
+        self._free: asyncio.LifoQueue[Link] = asyncio.LifoQueue()
+        self._all = [
+            Link(address, name=name, patience_seconds=PATIENCE_SECONDS, settings=settings)
+            for _ in range(count)
+        ]
+        for link in self._all:
+            self._free.put_nowait(link)
+
+    async def ask(
+        self,
+        function: Callable[Concatenate[Connection, _P], Awaitable[_T]],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        """`function(connection, …)`, which has to be repeatable."""
+        if self._free.empty():
+            try:
+                link = await asyncio.wait_for(self._free.get(), PATIENCE_SECONDS)
+            except TimeoutError:
+                raise UnavailableError(
+                    "the server has too much to do", hint="try again in a while"
+                ) from None
+        else:
+            link = self._free.get_nowait()
+        try:
+            return await link.ask(function, *args, **kwargs)
+        finally:
+            self._free.put_nowait(link)
+
+    async def close(self) -> None:
+        for link in self._all:
+            await link.close()
+
+
+class Services:
+    """For one event loop."""
+
+    def __init__(self, url: str, *, home: Path, secure: bool = False) -> None:
+        self.metrics = Metrics()
+        self.secure = secure
+        """Whether callers come over TLS, here or at the proxy."""
+        address = Address(url)
+        self.client = Client(url, name="server", patience_seconds=PATIENCE_SECONDS)
+        self._readers = Links(address, READERS, name="server reader", settings=_READ_ONLY)
+        self._writers = Links(address, WRITERS, name="server writer", settings=_BOUNDED)
+        self.read = self._readers.ask
+        """For what only looks."""
+        self.write = self._writers.ask
+        """For short changes that no method of the client makes."""
+        self.logs = LogReader(self.read, Places(home))
+        self.stopping = False
+        """Whether nobody should send new callers here."""
+
+    async def open(self) -> None:
+        await self.client.__aenter__()
+
+    async def close(self) -> None:
+        await self.client.__aexit__(None, None, None)
+        await self._readers.close()
+        await self._writers.close()

@@ -1,0 +1,1 @@
+"""What can be watched from outside: the catalogue of metrics."""

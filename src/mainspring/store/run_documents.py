@@ -1,0 +1,46 @@
+"""A run and all that is known of it, as one document."""
+
+from __future__ import annotations
+
+from mainspring.store import shapes
+from mainspring.store.backfills import backfill_of_run
+from mainspring.store.connection import Connection
+from mainspring.store.dead_letters import list_remarks
+from mainspring.store.reading import (
+    RunLine,
+    list_attempts,
+    list_problems,
+    list_reruns,
+    list_tasks,
+    read_dag_standing,
+    read_run_parameters,
+    read_spec,
+)
+
+ATTEMPTS_MAX = 100_000
+
+
+async def read_run_document(connection: Connection, run: RunLine) -> shapes.RunWhole:
+    return shapes.run_whole(
+        run,
+        await read_spec(connection, run),
+        await read_run_parameters(connection, run.id),
+        await list_tasks(connection, run, result_bytes=shapes.RESULT_BYTES_MAX),
+        shapes.by_task(await list_attempts(connection, run, limit=ATTEMPTS_MAX)),
+        await list_problems(connection, run),
+        await list_remarks(connection, run),
+        (await read_dag_standing(connection, run.dag)).pause,
+        await list_reruns(connection, run.id),
+        await backfill_of_run(connection, run.id),
+    )
+
+
+async def read_run_tasks(connection: Connection, run: RunLine) -> list[shapes.Task]:
+    """Its tasks alone, in the order of the dag."""
+    return shapes.run_tasks(
+        run,
+        await read_spec(connection, run),
+        await list_tasks(connection, run, result_bytes=shapes.RESULT_BYTES_MAX),
+        shapes.by_task(await list_attempts(connection, run, limit=ATTEMPTS_MAX)),
+        await list_remarks(connection, run),
+    )

@@ -1,0 +1,114 @@
+"""A real server on a real port, a real database behind it, and a token of each role."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from mainspring.api.server import Server
+from mainspring.config import Config, Listening
+from mainspring.domain.lanes import SlotKind
+from mainspring.domain.roles import Role
+from mainspring.domain.specs import DagSpec, ParameterSpec, TaskSpec
+from mainspring.store.connection import Connection
+from mainspring.store.dags import register_dag
+from mainspring.store.logs import append_log
+from mainspring.store.tokens import create_token, new_secret
+from tests.support.factory import BareWorker, start_run
+
+DAILY_SALES = DagSpec(
+    name="daily_sales",
+    tasks=(
+        TaskSpec(name="extract", entry="sales:extract", kind=SlotKind.ASYNC),
+        TaskSpec(name="load", entry="sales:load", kind=SlotKind.ASYNC),
+    ),
+    edges=((0, 1),),
+    parameters=(
+        ParameterSpec(name="region", schema={"type": "string"}, required=False, default="eu"),
+    ),
+    tags=("sales",),
+    owner="sales",
+)
+
+
+_ELSEWHERE = ("/healthz", "/readyz", "/metrics", "/docs", "/login", "/api", "/none")
+
+
+class Api:
+    """The server, and who may ask what."""
+
+    def __init__(self, base: str, tokens: dict[Role, str], connection: Connection) -> None:
+        self.base = base
+        self.tokens = tokens
+        self.connection = connection
+        self.http = httpx2.AsyncClient(base_url=base, timeout=60)
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        role: Role | None = Role.ADMIN,
+        headers: dict[str, str] | None = None,
+        json: object = None,
+        content: bytes | None = None,
+    ) -> httpx2.Response:
+        """`path` is below `/api/v1` unless it begins elsewhere."""
+        sent = dict(headers or {})
+        if role is not None:
+            sent["Authorization"] = f"Bearer {self.tokens[role]}"
+        where = path if path.startswith(_ELSEWHERE) else f"/api/v1{path}"
+        more: dict[str, object] = {}
+        if json is not None:
+            more["json"] = json
+        if content is not None:
+            more["content"] = content
+            sent.setdefault("Content-Type", "application/json")
+        return await self.http.request(method, where, headers=sent, **more)  # type: ignore[arg-type]
+
+    async def get(self, path: str, **options: object) -> httpx2.Response:
+        return await self.ask("GET", path, **options)  # type: ignore[arg-type]
+
+    async def post(self, path: str, **options: object) -> httpx2.Response:
+        return await self.ask("POST", path, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def api(database_url: str, connection: Connection, tmp_path: Path) -> AsyncIterator[Api]:
+    tokens = {role: new_secret() for role in Role}
+    for role, secret in tokens.items():
+        await create_token(
+            connection,
+            secret,
+            name=f"the-{role}",
+            role=role,
+            queues=["default"] if role is Role.WORKER else [],
+        )
+    server = Server(Config(home=tmp_path, listening=Listening(port=0)), database_url)
+    running = asyncio.create_task(server.run())
+    while not server.listens:
+        assert not running.done(), running.result()
+        await asyncio.sleep(0.005)
+    api = Api(f"http://127.0.0.1:{server.port}", tokens, connection)
+    yield api
+    await api.http.aclose()
+    server.stop()
+    await running
+
+
+@pytest.fixture
+async def finished(connection: Connection) -> int:
+    """A run of `daily_sales` that has succeeded; its first task has written 300 bytes."""
+    dag = await register_dag(connection, DAILY_SALES, "snapshot")
+    worker = await BareWorker.join(connection, DAILY_SALES)
+    run_id = await start_run(connection, dag, 2)
+    [first] = await worker.claim()
+    await append_log(connection, [(first.task_id, first.term, 0, b"0123456789" * 30)])
+    await worker.end(first)
+    [second] = await worker.claim()
+    await worker.end(second)
+    return run_id

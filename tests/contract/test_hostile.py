@@ -1,0 +1,161 @@
+"""Hostile and broken requests: each gets a problem, none gets in, none makes the server fail."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+import pytest
+
+from mainspring.api.decoding import DEPTH_MAX
+from mainspring.api.routes import BODY_BYTES_MAX
+from mainspring.domain.roles import Role
+from tests.contract.conftest import Api
+
+PROBLEM = "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("limit=0", "query/limit"),
+        ("limit=501", "query/limit"),
+        ("limit=ten", "query/limit"),
+        ("limit=1&limit=2", "query/limit"),
+        ("state=lost", "query/state"),
+        ("since=yesterday", "query/since"),
+        ("since=2026-11-15T01:00:00", "query/since"),
+        ("cursor=!!", "query/cursor"),
+        ("cursor=cnVuOi0x", "query/cursor"),
+        ("cursor=%F0%9F", None),
+        ("colour=blue", "query/colour"),
+        ("dag=%00", "query/dag"),
+        ("trigger=none", "query/trigger"),
+    ],
+)
+async def test_a_wrong_query_is_refused_and_the_field_named(
+    api: Api, query: str, pointer: str | None
+) -> None:
+    answer = await api.get(f"/runs?{query}")
+    assert answer.headers["content-type"] == PROBLEM
+    problem = answer.json()
+    if pointer is None:
+        assert answer.status_code == 400
+    else:
+        assert answer.status_code == 422, problem
+        assert [each["pointer"] for each in problem["errors"]] == [pointer]
+    assert problem["request_id"] == answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"{", 400),
+        (b"nonsense", 400),
+        (b'{"parameters": {"a": "\\ud800"}}', 400),
+        (b"\xff\xfe", 400),
+        (b"[]", 422),
+        (b'{"parameters": []}', 422),
+        (b'{"parametres": {}}', 422),
+        (b'{"run_at": "2026-11-15T01:00:00"}', 422),
+        (b'{"parameters": {"region": 7}}', 422),
+        (b'{"parameters": {"nowhere": 7}}', 422),
+        (b'{"parameters":' + b"[" * (DEPTH_MAX + 1) + b"]" * (DEPTH_MAX + 1) + b"}", 400),
+        (b"[" * 100_000, 400),
+        (b'{"parameters": {"region": "' + b"[" * 1000 + b'"}}', 201),
+        (b'{"parameters": {"region": "\\u0000"}}', 201),
+        (b"", 201),
+    ],
+)
+async def test_a_wrong_body_is_refused(api: Api, finished: int, body: bytes, status: int) -> None:
+    answer = await api.post("/dags/daily_sales/runs", content=body)
+    assert answer.status_code == status, answer.text
+
+
+async def test_a_body_that_is_too_large_is_refused_before_it_is_read(api: Api) -> None:
+    large = await api.post("/runs/1/cancel", content=b" " * (BODY_BYTES_MAX + 1))
+    assert large.status_code == 413
+
+    host, port = urlsplit(api.base).hostname, urlsplit(api.base).port
+    reader, writer = await asyncio.open_connection(host, port)
+    writer.write(
+        b"POST /api/v1/runs/1/cancel HTTP/1.1\r\nHost: localhost\r\n"
+        b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+        + f"Authorization: Bearer {api.tokens[Role.OPERATOR]}\r\n\r\n".encode()
+    )
+    piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
+    for _ in range(BODY_BYTES_MAX // 65536 + 1):
+        writer.write(piece)
+    assert b" 413 " in await reader.readline()
+    writer.close()
+
+
+async def test_a_body_has_to_say_that_it_is_json(api: Api) -> None:
+    answer = await api.post(
+        "/runs/1/cancel", content=b"at_once=true", headers={"Content-Type": "text/plain"}
+    )
+    assert answer.status_code == 415
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/none", 404),
+        ("GET", "/runs/", 404),
+        ("DELETE", "/runs", 405),
+        ("OPTIONS", "/runs", 405),
+        ("GET", "/runs/x", 422),
+        ("GET", "/runs/-1", 422),
+        ("GET", "/runs/99999999999999999999", 422),
+        ("GET", "/runs/1.5", 422),
+        ("GET", "/dags/%00", 422),
+        ("GET", "/dags/" + "x" * 201, 422),
+        ("GET", "/dags/..%2f..%2fetc", 404),
+        ("GET", "/runs?" + "a" * 9000, 400),
+    ],
+)
+async def test_a_path_that_leads_nowhere_is_refused(
+    api: Api, method: str, path: str, status: int
+) -> None:
+    answer = await api.ask(method, path)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == PROBLEM
+    if status == 405:
+        assert "GET" in answer.headers["allow"]
+
+
+async def test_a_request_that_breaks_off_stops_nothing(api: Api) -> None:
+    host, port = urlsplit(api.base).hostname, urlsplit(api.base).port
+    for start in (b"GET", b"POST /api/v1/runs/1/cancel HTTP/1.1\r\nHost: a", b"\x00\x01\r\n\r\n"):
+        _, writer = await asyncio.open_connection(host, port)
+        writer.write(start)
+        await writer.drain()
+        writer.close()
+    assert (await api.get("/readyz", role=None)).status_code == 200
+
+
+async def test_the_same_answer_is_not_sent_twice(api: Api, finished: int) -> None:
+    first = await api.get(f"/runs/{finished}")
+    tag = first.headers["etag"]
+    second = await api.get(f"/runs/{finished}", headers={"If-None-Match": tag})
+    assert (second.status_code, second.content) == (304, b"")
+    other = await api.get(f"/runs/{finished}", headers={"If-None-Match": 'W/"other"'})
+    assert other.status_code == 200
+
+
+async def test_long_answers_are_packed_for_those_who_take_it(api: Api, finished: int) -> None:
+    packed = await api.get(f"/runs/{finished}", headers={"Accept-Encoding": "br, gzip"})
+    plain = await api.get(f"/runs/{finished}", headers={"Accept-Encoding": "gzip;q=0"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.json() == plain.json()
+    assert packed.headers["etag"] == plain.headers["etag"]
+    head = await api.ask("HEAD", f"/runs/{finished}")
+    assert (head.status_code, head.content) == (200, b"")
+
+
+async def test_a_request_keeps_the_id_that_it_came_with(api: Api) -> None:
+    given = await api.get("/healthz", role=None, headers={"X-Request-Id": "abc-123"})
+    assert given.headers["x-request-id"] == "abc-123"
+    made = await api.get("/healthz", role=None, headers={"X-Request-Id": "a b\tc"})
+    assert made.headers["x-request-id"] not in ("", "a b\tc")
