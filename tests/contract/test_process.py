@@ -15,6 +15,7 @@ import pytest
 from mainspring.cli import run_command
 from mainspring.domain.roles import Role
 from mainspring.observe.catalogue import CATALOGUE
+from mainspring.store.connection import Connection
 from mainspring.store.tokens import create_token, new_secret
 from tests.contract.conftest import Api
 from tests.support.team import Team
@@ -28,6 +29,39 @@ async def test_a_server_answers_and_ends_at_a_signal(database_url: str, tmp_path
             assert (await http.get("/readyz")).json() == {"status": "ready"}
         process.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(process.wait) == 0
+
+
+async def test_a_request_that_is_under_way_is_answered_before_the_end(
+    database_url: str, tmp_path: Path, connection: Connection
+) -> None:
+    secret = new_secret()
+    await create_token(connection, secret, name="x", role=Role.VIEWER)
+    async with Team(database_url, tmp_path) as team:
+        process = team.start_server()
+        base = await team.until(lambda: _address(team))
+        async with httpx2.AsyncClient(base_url=base, timeout=60) as http:
+            async with connection.transaction():
+                await connection.execute("lock table mainspring.dag in access exclusive mode")
+                headers = {"Authorization": f"Bearer {secret}"}
+                asked = asyncio.create_task(http.get("/api/v1/dags", headers=headers))
+                await team.until(lambda: connection.fetchval(_WAITS))
+                process.send_signal(signal.SIGTERM)
+                await team.until(lambda: _refused(base))
+                assert not asked.done()
+            assert (await asked).status_code == 200
+        assert await asyncio.to_thread(process.wait) == 0
+
+
+_WAITS = "select count(*) from pg_locks where not granted and relation = 'mainspring.dag'::regclass"
+
+
+async def _refused(base: str) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", int(base.rpartition(":")[2]))
+    except ConnectionRefusedError:
+        return True
+    writer.close()
+    return False
 
 
 async def _address(team: Team) -> str | None:

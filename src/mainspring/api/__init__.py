@@ -10,6 +10,7 @@ decoding.py      from path, query and body to those types, or a problem that poi
 problems.py      every failure as RFC 9457 tells it
 answers.py       ETag, compression, the bytes that are sent
 repeating.py     Idempotency-Key
+sharing.py       who asks the same at the same time gets the same reading
 services.py      what handlers work with: connections for reading, and the client for the rest
 openapi.py       the document that is generated from the routes      samples.py   its examples
 docs_page.py     the same for people

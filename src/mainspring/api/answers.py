@@ -26,7 +26,9 @@ JSON = b"application/json"
 
 
 class Answer:
-    __slots__ = ("content", "content_type", "headers", "status")
+    """What a request is answered with; several requests may share one."""
+
+    __slots__ = ("_packed", "_tag", "content", "content_type", "headers", "status")
 
     def __init__(
         self,
@@ -40,6 +42,20 @@ class Answer:
         self.status = status
         self.content_type = content_type
         self.headers = headers or []
+        self._tag: bytes | None = None
+        self._packed: bytes | None = None
+
+    @property
+    def tag(self) -> bytes:
+        if self._tag is None:
+            self._tag = etag_of(self.content)
+        return self._tag
+
+    @property
+    def packed(self) -> bytes:
+        if self._packed is None:
+            self._packed = _gzip(self.content)
+        return self._packed
 
 
 async def send_answer(send: Send, answer: Answer, method: str, asked: Headers) -> None:
@@ -51,12 +67,12 @@ async def send_answer(send: Send, answer: Answer, method: str, asked: Headers) -
         # Kept by nobody but the caller, who has to ask whether it is still so.
         headers.append((b"cache-control", b"private, no-cache"))
     if method in ("GET", "HEAD") and status == 200:
-        tag = etag_of(content)
+        tag = answer.tag
         headers += [(b"etag", tag), (b"vary", b"accept-encoding, authorization, cookie")]
         if same_tag(asked.get("if-none-match"), tag):
             status, content = 304, b""
     if len(content) >= GZIP_BYTES_MIN and takes_gzip(asked.get("accept-encoding", "")):
-        content = _gzip(content)
+        content = answer.packed
         headers.append((b"content-encoding", b"gzip"))
     if status not in (204, 304):
         headers.append((b"content-length", str(len(content)).encode()))

@@ -10,6 +10,7 @@ import asyncio
 import re
 import typing
 from collections.abc import Mapping
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union
 from urllib.parse import parse_qsl
@@ -167,6 +168,7 @@ def _check_text(pointer: str, text: str) -> None:
         raise field_refusal(pointer, "may not hold a NUL character")
 
 
+@cache
 def _lists_of(kind: type[msgspec.Struct]) -> set[str]:
     return {field.name for field in msgspec.structs.fields(kind) if _is_list(field.type)}
 

@@ -22,6 +22,7 @@ from mainspring.api.problems import Refusal
 from mainspring.api.repeating import answered_once, digest_of, given_key
 from mainspring.api.routes import Method, Route
 from mainspring.api.services import Services
+from mainspring.api.sharing import Sharing
 
 _WITH_BODY = ("POST", "PUT", "PATCH")
 
@@ -52,6 +53,7 @@ class Road:
         self._route = route
         self._services = services
         self._guard = guard
+        self._sharing: Sharing[Answer] = Sharing()
         self._decoder = None if route.body is None else msgspec.json.Decoder(route.body)
 
     async def go(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,7 +78,11 @@ class Road:
                 arguments["body"] = body
         key = given_key(headers.get("idempotency-key")) if route.method == "POST" else None
         call = Call(self._services, headers, scope["mainspring.request"], caller, secret, key)
-        if key is None or caller is None or route.repeats:
+        if route.shared:
+            assert caller is not None
+            what = (caller.tenant_id, scope["path"], scope.get("query_string", b""))
+            answer = await self._sharing.share(what, lambda: self._handle(call, arguments))
+        elif key is None or caller is None or route.repeats:
             answer = await self._handle(call, arguments)
         else:
             digest = digest_of(route.method, scope["path"], content)

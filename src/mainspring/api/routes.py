@@ -66,6 +66,8 @@ class Route(msgspec.Struct, frozen=True):
     body_bytes_max: int
     repeats: bool
     """Whether the handler itself sees to it that a repeated Idempotency-Key has one effect."""
+    shared: bool
+    """Whether the answer depends on nothing but path and query, so that callers may share it."""
 
     @property
     def name(self) -> str:
@@ -121,6 +123,7 @@ def route_of(
     refusals: tuple[int, ...] = (),
     body_bytes_max: int = BODY_BYTES_MAX,
     repeats: bool = False,
+    shared: bool = False,
 ) -> Route:
     types = typing.get_type_hints(handler, include_extras=True)
     names = list(signature(handler).parameters)[1:]
@@ -148,6 +151,7 @@ def route_of(
         refusals=refusals,
         body_bytes_max=body_bytes_max,
         repeats=repeats,
+        shared=shared,
     )
 
 

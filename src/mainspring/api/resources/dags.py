@@ -44,7 +44,7 @@ class Dags(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     fields: Fields | None = None
 
 
-@dags.get("/dags", needs=Role.VIEWER, example=Example(query={"tag": "sales"}))
+@dags.get("/dags", needs=Role.VIEWER, shared=True, example=Example(query={"tag": "sales"}))
 async def list_dags(call: Call, query: Dags) -> Page[shapes.Dag]:
     """Dags, by name."""
     check_fields(shapes.Dag, query.fields)
@@ -69,7 +69,7 @@ async def list_dags(call: Call, query: Dags) -> Page[shapes.Dag]:
     return await call.services.read(read)
 
 
-@dags.get("/dags/{dag}", needs=Role.VIEWER, example=_DAG)
+@dags.get("/dags/{dag}", needs=Role.VIEWER, shared=True, example=_DAG)
 async def show_dag(call: Call, dag: DagName) -> shapes.DagWhole:
     """One dag with its parameters and tasks, as a trigger uses it now."""
 
@@ -90,7 +90,7 @@ async def known_dag(connection: Connection, name: str) -> DagRow:
         raise NotFoundError(error.message, hint=closest(name, known) or error.hint) from None
 
 
-@dags.get("/dags/{dag}/versions", needs=Role.VIEWER, example=_DAG)
+@dags.get("/dags/{dag}/versions", needs=Role.VIEWER, shared=True, example=_DAG)
 async def list_dag_versions(call: Call, dag: DagName) -> Page[shapes.Version]:
     """The versions of a dag, the newest first."""
 
@@ -168,6 +168,7 @@ async def create_run(call: Call, dag: DagName, body: NewRun) -> shapes.Run:
 @dags.get(
     "/dags/{dag}/runs",
     needs=Role.VIEWER,
+    shared=True,
     example=Example(path={"dag": "daily_sales"}, query={"limit": "2"}),
 )
 async def list_dag_runs(call: Call, dag: DagName, query: RunsOfDag) -> Page[shapes.Run]:
@@ -178,6 +179,7 @@ async def list_dag_runs(call: Call, dag: DagName, query: RunsOfDag) -> Page[shap
 @dags.get(
     "/dags/{dag}/runs/{run}",
     needs=Role.VIEWER,
+    shared=True,
     example=Example(path={"dag": "daily_sales", "run": "4097"}),
 )
 async def show_dag_run(call: Call, dag: DagName, run: RunId) -> shapes.RunWhole:

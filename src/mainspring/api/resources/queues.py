@@ -23,14 +23,14 @@ QueueName = Annotated[str, Meta(max_length=200, description="A queue's name.")]
 _QUEUE = Example(path={"queue": "default"})
 
 
-@queues.get("/queues", needs=Role.VIEWER)
+@queues.get("/queues", needs=Role.VIEWER, shared=True)
 async def list_queues(call: Call) -> Page[shapes.Lane]:
     """What waits and what runs, by queue and slot kind; queues where nothing does are left out."""
     lanes = await call.services.read(reading.list_lanes)
     return Page([shapes.lane_line(lane) for lane in lanes])
 
 
-@queues.get("/queues/{queue}", needs=Role.VIEWER, example=_QUEUE)
+@queues.get("/queues/{queue}", needs=Role.VIEWER, shared=True, example=_QUEUE)
 async def show_queue(call: Call, queue: QueueName) -> shapes.QueueWhole:
     """One queue with the workers that serve it."""
 

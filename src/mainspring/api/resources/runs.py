@@ -65,6 +65,7 @@ class Runs(RunsOfDag, frozen=True, forbid_unknown_fields=True, kw_only=True):
 @runs.get(
     "/runs",
     needs=Role.VIEWER,
+    shared=True,
     example=Example(query={"state": "succeeded", "limit": "2", "fields": "id,dag,state"}),
     refusals=(404,),
 )
@@ -114,7 +115,7 @@ async def dag_id_of(connection: Connection, name: str) -> int:
     return dag_id
 
 
-@runs.get("/runs/{run}", needs=Role.VIEWER, example=_RUN)
+@runs.get("/runs/{run}", needs=Role.VIEWER, shared=True, example=_RUN)
 async def show_run(call: Call, run: RunId) -> shapes.RunWhole:
     """One run with its parameters, its tasks and their attempts."""
 
@@ -124,7 +125,7 @@ async def show_run(call: Call, run: RunId) -> shapes.RunWhole:
     return await call.services.read(read)
 
 
-@runs.get("/runs/{run}/tasks", needs=Role.VIEWER, example=_RUN)
+@runs.get("/runs/{run}/tasks", needs=Role.VIEWER, shared=True, example=_RUN)
 async def list_tasks(call: Call, run: RunId) -> Page[shapes.Task]:
     """The tasks of a run, in the order of its dag."""
 
@@ -137,6 +138,7 @@ async def list_tasks(call: Call, run: RunId) -> Page[shapes.Task]:
 @runs.get(
     "/runs/{run}/tasks/{task}/attempts",
     needs=Role.VIEWER,
+    shared=True,
     example=Example(path={"run": "4097", "task": "extract"}),
 )
 async def list_attempts(call: Call, run: RunId, task: TaskName) -> Page[shapes.Attempt]:

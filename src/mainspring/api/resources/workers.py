@@ -11,7 +11,7 @@ from mainspring.store import reading, shapes
 workers = Resource("workers", "Processes that run tasks.")
 
 
-@workers.get("/workers", needs=Role.VIEWER)
+@workers.get("/workers", needs=Role.VIEWER, shared=True)
 async def list_workers(call: Call) -> Page[shapes.Worker]:
     """Living workers, by name."""
     lines = await call.services.read(reading.list_workers)
