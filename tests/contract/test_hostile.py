@@ -134,6 +134,22 @@ async def test_a_request_that_breaks_off_stops_nothing(api: Api) -> None:
     assert (await api.get("/readyz", role=None)).status_code == 200
 
 
+async def test_what_was_not_expected_is_logged_and_nothing_of_the_inside_gets_out(
+    api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await api.connection.execute("alter table mainspring.token rename created_by to made_by")
+    answer = await api.get("/tokens")
+    await api.connection.execute("alter table mainspring.token rename made_by to created_by")
+    problem = answer.json()
+    assert (answer.status_code, problem["code"]) == (500, "unexpected")
+    assert "created_by" not in answer.text
+    logged = capsys.readouterr()
+    told = logged.out + logged.err
+    assert problem["request_id"] in told
+    assert "created_by" in told
+    assert (await api.get("/tokens")).status_code == 200
+
+
 async def test_the_same_answer_is_not_sent_twice(api: Api, finished: int) -> None:
     first = await api.get(f"/runs/{finished}")
     tag = first.headers["etag"]
