@@ -1,6 +1,7 @@
 """The server: everything that the command line can do, over HTTP, documented by itself.
 
 server.py        the process: listens, refuses what is unsafe, stops in order
+wire.py          HTTP/1.1, with bounds of the head before any of our code
 application.py   from resources to one ASGI application
 frame.py         around every request: its id, its host, its end, whatever happens inside
 endpoint.py      one request's road: guard, limits, decode, handler, encode

@@ -20,6 +20,7 @@ from mainspring.api.application import build_application
 from mainspring.api.guard import Guard
 from mainspring.api.resources import RESOURCES
 from mainspring.api.services import Services
+from mainspring.api.wire import Wire
 from mainspring.config import Config, Listening
 from mainspring.domain.errors import InputError, UnavailableError
 from mainspring.store.answers import ANSWERS_KEPT, forget_answers
@@ -48,7 +49,7 @@ class Server:
         self._uvicorn = _Uvicorn(
             uvicorn.Config(
                 build_application(RESOURCES, self._services, self._guard, names),
-                http="httptools",
+                http=Wire,
                 loop="none",
                 ws="none",
                 lifespan="off",
