@@ -84,6 +84,10 @@ def _operation(route: Route, schema_of: dict[str, Schema]) -> Schema:
             **{str(status): _problem(status, schema_of) for status in refusals_of(route)},
         },
     }
+    if route.method == "GET" and route.status == 200:
+        operation["responses"]["304"] = {"description": "You have it already: see `If-None-Match`"}
+    if 416 in route.refusals:
+        operation["responses"]["206"] = _answer(route, schema_of)
     if route.description:
         operation["description"] = route.description
     if route.needs is None:

@@ -157,13 +157,12 @@ def route_of(
 
 def refusals_of(route: Route) -> list[int]:
     """The statuses of problems that this route may answer with."""
-    found = {400, 421, 429, 431, 500, 503, *route.refusals}
+    # A query that a route does not know makes no sense anywhere.
+    found = {400, 408, 421, 422, 429, 431, 500, 503, *route.refusals}
     if route.needs is not None:
         found |= {401, 403}
     if route.parts:
-        found |= {404, 422}
-    if route.query is not None:
-        found |= {422}
+        found |= {404}
     if route.method in ("POST", "PUT", "PATCH"):
-        found |= {408, 409, 413, 415, 422}
+        found |= {409, 413, 415}
     return sorted(found)
