@@ -107,6 +107,20 @@ async def test_a_run_is_cancelled_and_run_again(api: Api) -> None:
     assert conflict.headers["content-type"] == "application/problem+json"
 
 
+async def test_a_new_run_is_made_of_an_old_one_once_for_each_key(api: Api, finished: int) -> None:
+    async def again(key: str | None) -> int:
+        headers = {} if key is None else {"Idempotency-Key": key}
+        answer = await api.post(f"/runs/{finished}/rerun-latest", headers=headers)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["rerun_of"] == finished
+        new: int = answer.json()["id"]
+        return new
+
+    plain, keyed = await again(None), await again("another")
+    assert len({finished, plain, keyed}) == 3
+    assert (await again(None), await again("another")) == (plain, keyed)
+
+
 async def test_what_is_not_there_is_told_with_the_nearest_name(api: Api, finished: int) -> None:
     problem = (await api.get("/runs?dag=daily_sale")).json()
     assert (problem["status"], problem["code"]) == (404, "not_found")

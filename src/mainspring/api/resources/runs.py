@@ -20,8 +20,9 @@ from mainspring.api.pages import (
     id_of,
 )
 from mainspring.api.problems import Refusal
+from mainspring.api.repeating import used_otherwise
 from mainspring.api.routes import Example, Resource
-from mainspring.domain.errors import NotFoundError
+from mainspring.domain.errors import KeyConflict, NotFoundError
 from mainspring.domain.names import closest, shown
 from mainspring.domain.roles import Role
 from mainspring.domain.states import RunState
@@ -280,3 +281,24 @@ async def rerun_run(call: Call, run: RunId, body: Rerun) -> shapes.RunAgain:
     """Run tasks of a run again, in the same run, and what comes after them."""
     names = await call.services.client.rerun(run, tasks=body.tasks, all=body.all)
     return shapes.run_again(await call.services.read(reading.read_run, run), names)
+
+
+@runs.post(
+    "/runs/{run}/rerun-latest",
+    needs=Role.OPERATOR,
+    status=201,
+    repeats=True,
+    example=_RUN,
+)
+async def rerun_latest(call: Call, run: RunId) -> shapes.Run:
+    """Make a new run with the parameters of another one, on the dag's version and code of now.
+
+    Asked again while version and code are the same, it is the same new run; with another
+    `Idempotency-Key` it is another one.
+    """
+    try:
+        made = await call.services.client.rerun_latest(run, key=call.key, created_by=call.who)
+    except KeyConflict:
+        assert call.key is not None
+        raise used_otherwise(call.key) from None
+    return shapes.run_line(await call.services.read(reading.read_run, made))
