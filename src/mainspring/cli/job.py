@@ -293,11 +293,11 @@ def _deed(done: Any, now: Any) -> str | None:
 
 
 async def _runs(client: Client, name: str, given: dict[str, Any], as_json: bool) -> None:
-    from mainspring.cli import shapes
     from mainspring.cli.given import given_moment
     from mainspring.cli.output import console, print_json, state_text, table
     from mainspring.cli.words import ago
     from mainspring.domain.states import RUN
+    from mainspring.store import shapes
     from mainspring.store.reading import read_run
 
     found = await client.job_runs(
@@ -328,11 +328,11 @@ async def _runs(client: Client, name: str, given: dict[str, Any], as_json: bool)
 
 
 async def _trigger(client: Client, name: str, key: str | None, wait: bool, as_json: bool) -> int:
-    from mainspring.cli import shapes
     from mainspring.cli.errors import DONE
     from mainspring.cli.given import person
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.watch import follow_run
+    from mainspring.store import shapes
     from mainspring.store.reading import read_run
 
     run_id = await client.trigger_job(name, idempotency_key=key, by=person())
