@@ -23,6 +23,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -39,10 +40,15 @@ class _Order(msgspec.Struct, frozen=True):
 
 
 class Launched:
-    """A command under way; as much of a `Popen` as anybody here needs."""
+    """A command under way; as much of a `Popen` as anybody here needs.
+
+    One thread may wait for it while another asks how it is. Whoever hears of its end tells the
+    other by `returncode`; the line stays open, since its end of file wakes who still waits.
+    """
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line
+        self._hearing = threading.Lock()
         self._heard = b""
         while b"\n" not in self._heard:
             self._hear()
@@ -50,17 +56,20 @@ class Launched:
         self.pid = int(first)
         self.returncode: int | None = None
 
+    def __del__(self) -> None:
+        self._line.close()
+
     def poll(self) -> int | None:
-        while self.returncode is None and select.select([self._line], [], [], 0)[0]:
-            self._hear()
-        return self.returncode
+        with self._hearing:
+            while self.returncode is None and select.select([self._line], [], [], 0)[0]:
+                self._hear()
+            return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        while self.returncode is None:
+        while (status := self.poll()) is None:
             if not select.select([self._line], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(str(self.pid), timeout or 0.0)
-            self._hear()
-        return self.returncode
+        return status
 
     def send_signal(self, number: signal.Signals) -> None:
         """Also while another thread waits for it."""
@@ -81,7 +90,6 @@ class Launched:
         self._heard += heard
         if b"." in self._heard:
             self.returncode = int(self._heard.partition(b".")[0])
-            self._line.close()
 
 
 class Launcher:

@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.fault, pytest.mark.asyncio(loop_scope="module")]
 C, R, U = Ending.COMMIT, Ending.ROLL_BACK, Ending.UNKNOWN_COMMIT
 KNOWN: Limits = {(C, C): 2, (C, U): 1}
 """How many orders of each, the same every time."""
-OTHERS = [(C, R), (R, C), (R, R), (U, C), (U, U)]
-"""One of these, and one more order of two commits, by a fresh seed.
+OTHERS = [(C, C), (C, R), (R, C), (R, R), (U, C), (U, U)]
+"""One of these more, by a fresh seed.
 
 `python -m tests.fault.races --all` plays every order of every ending.
 """
@@ -33,7 +33,7 @@ async def test_every_race_of_two_ends_as_if_one_had_come_after_the_other(
     random = Random(fresh)
     for pair in pairs_of(world):
         report = await play_operations(arena, world, pair, endings=KNOWN)
-        others: Limits = {(C, C): 1, random.choice(OTHERS): 1}
+        others: Limits = {random.choice(OTHERS): 1}
         report += await play_operations(arena, world, pair, endings=others, seed=fresh)
         report.check()
         assert report.counts.orders >= len(KNOWN) + len(others)
