@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from tests.fault.launcher import Launcher
+from tests.support.launcher import Launcher
 
 pytestmark = pytest.mark.fault
 
