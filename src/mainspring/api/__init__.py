@@ -1,4 +1,4 @@
-"""The server: everything that the command line can do, over HTTP, documented by itself.
+"""The server: what the command line tells and does, over HTTP, documented by itself.
 
 server.py        the process: listens, refuses what is unsafe, stops in order
 wire.py          HTTP/1.1, with bounds of the head before any of our code
