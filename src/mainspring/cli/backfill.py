@@ -116,18 +116,19 @@ def cancel_backfill(
 async def _list(
     client: Client, dag: str | None, state: str | None, limit: int, as_json: bool
 ) -> None:
-    from mainspring.cli.backfill_words import backfill_shape, count_words, subject_words
+    from mainspring.cli.backfill_words import count_words, subject_words
     from mainspring.cli.given import given_dag
     from mainspring.cli.output import console, faint, print_json, state_text, table
     from mainspring.cli.words import ago, safe
     from mainspring.domain.states import BACKFILL
     from mainspring.store import backfills
+    from mainspring.store.backfill_shapes import backfill_line
 
     if dag is not None:
         await given_dag(client, dag)
     found = await client.ask(backfills.list_backfills, dag=dag, state=state, limit=limit)
     if as_json:
-        print_json([backfill_shape(line) for line in found])
+        print_json([backfill_line(line) for line in found])
         return
     out = console()
     if not found:
@@ -151,9 +152,9 @@ async def _list(
 
 
 async def _show(client: Client, backfill_id: int, failed: bool, limit: int, as_json: bool) -> None:
-    from mainspring.cli.backfill_words import backfill_shape, fire_shape
     from mainspring.cli.output import print_json
     from mainspring.store import backfills
+    from mainspring.store.backfill_shapes import backfill_document
 
     line = await client.backfill(backfill_id)
     fires = await client.ask(
@@ -163,7 +164,7 @@ async def _show(client: Client, backfill_id: int, failed: bool, limit: int, as_j
         limit=limit,
     )
     if as_json:
-        print_json({**backfill_shape(line), "fires": [fire_shape(fire) for fire in fires]})
+        print_json(backfill_document(line, fires))
         return
     _print_whole(line)
     _print_fires(line, fires, limit)
@@ -245,12 +246,12 @@ async def _cancel(
 
 
 def _tell(line: BackfillLine, words: str, as_json: bool, *, stopped: bool = False) -> None:
-    from mainspring.cli.backfill_words import backfill_shape
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.words import counted
+    from mainspring.store.backfill_shapes import backfill_line
 
     if as_json:
-        print_json(backfill_shape(line))
+        print_json(backfill_line(line))
         return
     out = console()
     out.print(f"backfill {line.id} {words}")

@@ -95,15 +95,15 @@ async def _create(
 ) -> int:
     """`made` tells the caller the number as soon as there is one, also if this is interrupted."""
     from mainspring.cli.backfill_watch import follow_backfill
-    from mainspring.cli.backfill_words import backfill_shape, preview_shape
     from mainspring.cli.given import person
     from mainspring.cli.output import print_json
+    from mainspring.store.backfill_shapes import backfill_estimate, backfill_line
 
     order = await _order(client, given)
     if dry_run:
         preview = await client.preview_backfill(order, shown=count)
         if as_json:
-            print_json(preview_shape(preview))
+            print_json(backfill_estimate(preview))
         else:
             _print_preview(preview, order)
         return DONE
@@ -112,7 +112,7 @@ async def _create(
     if wait:
         return await follow_backfill(client, line.id, as_json)
     if as_json:
-        print_json(backfill_shape(line))
+        print_json(backfill_line(line))
     else:
         _print_made(line)
     return DONE

@@ -38,13 +38,13 @@ def watch_backfill(backfill: int, as_json: bool, home: Path | None) -> int:
 
 async def follow_backfill(client: Client, backfill_id: int, as_json: bool) -> int:
     """Stay until nothing more will happen by itself; the answer is the exit code."""
-    from mainspring.cli.backfill_words import backfill_shape
     from mainspring.cli.output import is_terminal, print_json
     from mainspring.domain.states import BackfillState
+    from mainspring.store.backfill_shapes import backfill_line
 
     if as_json:
         line = await client.wait_backfill(backfill_id)
-        print_json(backfill_shape(line))
+        print_json(backfill_line(line))
     else:
         line = await (_live if is_terminal() else _lines)(client, backfill_id)
         _print_end(line)

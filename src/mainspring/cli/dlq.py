@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from mainspring.client import Client
-    from mainspring.store.dead_letters import Discarded, Group, Letter
+    from mainspring.store.dead_letters import Group, Letter
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -183,13 +183,8 @@ async def choose(client: Client, wanted: Filter, until: datetime | None = None) 
     )
     if wanted.error is not None:
         text = wanted.error.casefold()
-        groups = [group for group in groups if text in _told(group).casefold()]
+        groups = [group for group in groups if text in group.words.casefold()]
     return Choice(groups, since, until)
-
-
-def _told(group: Group) -> str:
-    """All that an error of the group can be known by."""
-    return f"{group.error.type}: {group.error.message}\n{group_words(group)}"
 
 
 async def _since(client: Client, text: str | None) -> datetime | None:
@@ -245,12 +240,13 @@ async def given_letters(
 async def _list(client: Client, wanted: Filter, as_json: bool) -> None:
     from mainspring.cli.output import console, faint, print_json, table
     from mainspring.cli.words import ago, number, safe
+    from mainspring.store import shapes
     from mainspring.store.dead_letters import LETTERS_COUNTED_MAX
     from mainspring.store.reading import read_clock
 
     groups = (await choose(client, wanted)).groups
     if as_json:
-        print_json([group_shape(group) for group in groups])
+        print_json([shapes.letter_group(group) for group in groups])
         return
     out = console()
     if not groups:
@@ -262,7 +258,7 @@ async def _list(client: Client, wanted: Filter, as_json: bool) -> None:
     )
     for group in groups:
         lines.add_row(
-            group_id(group.likeness),
+            shapes.group_id(group.likeness),
             safe(group.dag),
             safe(group.task),
             number(group.letters, at_most=LETTERS_COUNTED_MAX),
@@ -280,6 +276,7 @@ async def _list_discarded(client: Client, wanted: Filter, as_json: bool) -> None
     from mainspring.cli.given import given_dag
     from mainspring.cli.output import console, faint, print_json, table
     from mainspring.cli.words import ago, error_words, safe
+    from mainspring.store import shapes
     from mainspring.store.dead_letters import list_discarded
     from mainspring.store.reading import read_clock
 
@@ -299,7 +296,7 @@ async def _list_discarded(client: Client, wanted: Filter, as_json: bool) -> None
             each for each, error in errors if text in f"{error.type}: {error.message}".casefold()
         ]
     if as_json:
-        print_json([_discarded_shape(each) for each in found])
+        print_json([shapes.discarded_letter(each) for each in found])
         return
     out = console()
     if not found:
@@ -327,7 +324,7 @@ async def _list_discarded(client: Client, wanted: Filter, as_json: bool) -> None
 async def _show(client: Client, which: str, limit: int, as_json: bool) -> None:
     from mainspring.cli.output import console, faint, heading, indented, print_json, table
     from mainspring.cli.words import ago, clock, counted, error_words, safe, safe_lines
-    from mainspring.store import dead_letters
+    from mainspring.store import dead_letters, shapes
     from mainspring.store.reading import read_clock
 
     likeness, letters = await given_letters(client, which, None)
@@ -335,7 +332,7 @@ async def _show(client: Client, which: str, limit: int, as_json: bool) -> None:
         letters = await client.ask(dead_letters.page_letters, likeness, limit=limit + 1)
     more, letters = len(letters) > limit, letters[:limit]
     if as_json:
-        print_json({"more": more, "letters": [_letter_shape(letter) for letter in letters]})
+        print_json({"more": more, "letters": [shapes.dead_letter(letter) for letter in letters]})
         return
     out, now = console(), await client.ask(read_clock)
     lines = table("run", "dag", "task", "failed", "attempt", "error", right=["run", "attempt"])
@@ -359,59 +356,8 @@ async def _show(client: Client, which: str, limit: int, as_json: bool) -> None:
     out.print(faint(f"\nits log: mainspring run logs {last.run_id}"))
 
 
-def group_id(likeness: UUID) -> str:
-    return f"e-{likeness.hex[:8]}"
-
-
 def group_words(group: Group) -> str:
     from mainspring.cli.words import error_words
     from mainspring.domain.dead_letters import common_words
 
     return error_words(group.error.type, common_words(group.error.message))
-
-
-def group_shape(group: Group) -> dict[str, Any]:
-    from mainspring.domain.dead_letters import common_words
-    from mainspring.store import shapes
-
-    return {
-        "id": group_id(group.likeness),
-        "dag": group.dag,
-        "task": group.task,
-        "error_type": group.error.type,
-        "message": common_words(group.error.message),
-        "count": group.letters,
-        "first_at": group.first_at,
-        "last_at": group.last_at,
-        "example": {"run": group.run_id, "error": shapes.error(group.error)},
-    }
-
-
-def _letter_shape(letter: Letter) -> dict[str, Any]:
-    from mainspring.store import shapes
-
-    return {
-        "group": group_id(letter.likeness),
-        "run": letter.run_id,
-        "dag": letter.dag,
-        "task": letter.task,
-        "attempt": letter.attempt,
-        "failed_at": letter.failed_at,
-        "error": shapes.error(letter.error),
-    }
-
-
-def _discarded_shape(each: Discarded) -> dict[str, Any]:
-    return {
-        **_letter_shape(each.letter),
-        "discarded_at": each.at,
-        "discarded_by": each.who,
-        "note": each.note,
-    }
-
-
-def in_runs(letters: Sequence[Letter]) -> dict[int, list[Letter]]:
-    found: dict[int, list[Letter]] = {}
-    for letter in letters:
-        found.setdefault(letter.run_id, []).append(letter)
-    return found

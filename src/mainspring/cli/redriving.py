@@ -1,40 +1,43 @@
-"""Retrying and discarding dead letters, one or many: in batches, in sight, and again if need be.
-
-Only what was a dead letter when the command began is touched, and each once: what fails again in
-the meantime waits for another look. A letter that was dealt with is off the list, so a command
-that was interrupted is simply given again.
-"""
+"""Retrying and discarding dead letters, one or many: in sight, and again if need be."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import click
-import msgspec
 
-from mainspring.cli.dlq import Choice, Filter, choose, given_letters, in_runs
+from mainspring.cli.dlq import Choice, Filter, choose, given_letters
 from mainspring.cli.errors import DONE, FAILED
 from mainspring.cli.given import person
 from mainspring.cli.output import console, error_console, faint, print_json
 from mainspring.cli.words import counted, safe
 from mainspring.client import Client
-from mainspring.domain.errors import ConflictError, InputError, NotFoundError, UnavailableError
+from mainspring.client.redriving import (
+    BATCH,
+    Chosen,
+    Redriven,
+    Verb,
+    page_chosen,
+    redrive,
+    told_discarded,
+    told_retried,
+)
+from mainspring.domain.errors import InputError, UnavailableError
 from mainspring.domain.names import listed
 from mainspring.store import dead_letters
 from mainspring.store.dead_letters import Letter
 from mainspring.store.reading import read_clock
 from mainspring.store.runs import Deed
 
-BATCH = 100
 _LEFT_SHOWN = 10
 
 
 class Order(NamedTuple):
-    verb: Literal["retry", "discard"]
+    verb: Verb
     note: str
     yes: bool
     as_json: bool
@@ -42,22 +45,6 @@ class Order(NamedTuple):
     @property
     def done(self) -> str:
         return "retried" if self.verb == "retry" else "discarded"
-
-
-class Left(NamedTuple):
-    """Letters of a run that cannot be retried now."""
-
-    run_id: int
-    tasks: list[str]
-    reason: str
-    hint: str
-
-
-class Sum(msgspec.Struct):
-    done: int = 0
-    left: list[Left] = []
-    ended: str = ""
-    """Why it came to an early end."""
 
 
 async def carry_out(
@@ -81,12 +68,15 @@ async def carry_out(
     total = len(letters) if letters is not None else sum(g.letters for g in choice.groups)
     if total > 1 and not order.yes:
         _ask(order, total, len(choice.groups))
-    sums = Sum()
-    batches = _given(letters) if letters is not None else _pages(client, choice)
+    sums = Redriven()
+    chosen = Chosen([group.likeness for group in choice.groups], choice.since, choice.until)
+    batches = _given(letters) if letters is not None else page_chosen(client, chosen)
+    by = Deed(person(), order.note)
     try:
         with _progress(order, total) as progress:
             async for batch in batches:
-                await _deal_with(client, order, batch, choice if letters is None else None, sums)
+                together = chosen if letters is None else None
+                await redrive(client, order.verb, batch, together, by, sums)
                 progress.dealt_with(len(batch))
     except (asyncio.CancelledError, UnavailableError) as error:
         sums.ended = str(error) or "interrupted"
@@ -114,52 +104,6 @@ def _ask(order: Order, total: int, groups: int) -> None:
 
 async def _given(letters: list[Letter]) -> AsyncIterator[list[Letter]]:
     yield letters
-
-
-async def _pages(client: Client, choice: Choice) -> AsyncIterator[list[Letter]]:
-    for group in choice.groups:
-        after: Letter | None = None
-        while batch := await client.ask(
-            dead_letters.page_letters,
-            group.likeness,
-            after=after,
-            since=choice.since,
-            until=choice.until,
-            limit=BATCH,
-        ):
-            yield batch
-            after = batch[-1]
-
-
-async def _deal_with(
-    client: Client, order: Order, letters: Sequence[Letter], choice: Choice | None, sums: Sum
-) -> None:
-    if order.verb == "discard":
-        sums.done += await client.ask(
-            dead_letters.discard_letters, letters, Deed(person(), order.note)
-        )
-        return
-    for run_id, of_run in in_runs(letters).items():
-        if choice is not None:
-            of_run = await _all_of_run(client, run_id, choice)
-        try:
-            if of_run and await client.retry(of_run, Deed(person(), order.note)):
-                sums.done += len(of_run)
-        except (ConflictError, NotFoundError) as error:
-            names = [letter.task for letter in of_run]
-            sums.left.append(Left(run_id, names, error.message, error.hint))
-
-
-async def _all_of_run(client: Client, run_id: int, choice: Choice) -> list[Letter]:
-    """What was chosen of a run goes together: what comes after two of them needs both."""
-    chosen = {group.likeness for group in choice.groups}
-    return [
-        letter
-        for letter in await client.ask(dead_letters.letters_of_run, run_id)
-        if letter.likeness in chosen
-        and (choice.since is None or letter.failed_at >= choice.since)
-        and (choice.until is None or letter.failed_at <= choice.until)
-    ]
 
 
 # --- in sight -----------------------------------------------------------------------------
@@ -201,13 +145,9 @@ def _progress(order: Order, total: int) -> Iterator[_Progress]:
         yield _Bar(bar, bar.add_task(order.done, total=total))
 
 
-def _tell(order: Order, sums: Sum) -> None:
+def _tell(order: Order, sums: Redriven) -> None:
     if order.as_json:
-        left = [
-            {"run": each.run_id, "tasks": each.tasks, "reason": each.reason, "hint": each.hint}
-            for each in sums.left
-        ]
-        print_json({order.done: sums.done, "left": left, "ended": sums.ended or None})
+        print_json(told_retried(sums) if order.verb == "retry" else told_discarded(sums))
         return
     out = console()
     out.print(f"{counted(sums.done, 'dead letter')} {order.done}.")

@@ -52,12 +52,13 @@ async def _list(client: Client, dag: str | None, limit: int, as_json: bool) -> N
 
     from mainspring.cli.given import given_dag
     from mainspring.cli.output import console, faint, print_json, state_text, table
-    from mainspring.cli.schedule_shapes import local_words, schedule_line
+    from mainspring.cli.schedule_words import local_words
     from mainspring.cli.words import ago, safe, shortened
     from mainspring.domain.states import RUN
     from mainspring.schedule.explaining import explain
     from mainspring.store.reading import read_clock
     from mainspring.store.schedule_reading import list_schedules, run_states
+    from mainspring.store.schedule_shapes import schedule_line
 
     if dag is not None:
         await given_dag(client, dag)

@@ -205,11 +205,12 @@ async def _resume(client: Client, names: Sequence[str], as_json: bool) -> None:
 async def _remove(client: Client, names: Sequence[str], as_json: bool) -> None:
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import safe
+    from mainspring.store.schedule_shapes import schedule_removed
 
     names = await _known(client, names)
     await client.remove_schedule(*names)
     if as_json:
-        print_json([{"name": name, "removed": True} for name in names])
+        print_json([schedule_removed(name) for name in names])
         return
     for name in names:
         console().print(f"schedule {safe(name)} is removed; runs that it made go on")
@@ -233,14 +234,14 @@ async def _known(client: Client, names: Sequence[str]) -> list[str]:
 
 async def _tell(client: Client, name: str, done: str | None, as_json: bool) -> None:
     from mainspring.cli.output import console, print_json
-    from mainspring.cli.schedule_shapes import schedule_line
     from mainspring.cli.stored_schedules import given_schedule
     from mainspring.cli.words import safe
     from mainspring.schedule.explaining import explain
+    from mainspring.store.schedule_shapes import schedule_change
 
     line = await given_schedule(client, name)
     if as_json:
-        print_json({**schedule_line(line), "changed": done is not None})
+        print_json(schedule_change(line, changed=done is not None))
         return
     out, words = console(), explain(line.spec, name)
     what = (
@@ -252,7 +253,7 @@ async def _tell(client: Client, name: str, done: str | None, as_json: bool) -> N
 
 async def _tell_next(client: Client, line: ScheduleLine) -> None:
     from mainspring.cli.output import console, faint
-    from mainspring.cli.schedule_shapes import local_words
+    from mainspring.cli.schedule_words import local_words
     from mainspring.cli.words import ago, safe
     from mainspring.store.reading import read_clock
 
@@ -276,14 +277,14 @@ async def _tell_all(
     as_json: bool,
 ) -> None:
     from mainspring.cli.output import console, print_json
-    from mainspring.cli.schedule_shapes import schedule_line
     from mainspring.cli.stored_schedules import given_schedule
     from mainspring.cli.words import safe
+    from mainspring.store.schedule_shapes import schedule_change
 
     lines = [await given_schedule(client, name) for name in names]
     if as_json:
         told = zip(lines, done, strict=True)
-        print_json([{**schedule_line(line), "changed": each.changed} for line, each in told])
+        print_json([schedule_change(line, changed=each.changed) for line, each in told])
         return
     for line, each in zip(lines, done, strict=True):
         console().print(f"schedule {safe(line.name)} {changed if each.changed else unchanged}")

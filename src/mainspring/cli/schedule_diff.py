@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,8 @@ from mainspring.cli.schedule_change import given_intent, intent_options
 from mainspring.cli.stored_schedules import complete_schedule
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mainspring.client import Client
     from mainspring.schedule.differing import OptionDifference, ScheduleDifference
-    from mainspring.schedule.specs import ScheduleSpec
     from mainspring.store.schedule_changes import Intent
     from mainspring.store.schedule_reading import ScheduleLine
 
@@ -60,86 +56,24 @@ async def _diff(
 ) -> None:
     from mainspring.cli.given import given_moment
     from mainspring.cli.output import print_json
-    from mainspring.cli.stored_schedules import find_schedule, stored_calendars, timetable_of
+    from mainspring.cli.stored_schedules import find_schedule
     from mainspring.domain.errors import InputError
     from mainspring.domain.names import name_problem, shown
-    from mainspring.schedule.differing import fire_differences, option_differences
-    from mainspring.schedule.specs import ScheduleSpec, check_spec
-    from mainspring.store.reading import read_clock
-    from mainspring.store.schedule_changes import read_calendars
+    from mainspring.store.schedule_documents import compare_schedule
+    from mainspring.store.schedule_shapes import schedule_diff
 
     if problem := name_problem(name):
         raise InputError(f"the schedule's name {shown(name)} {problem}")
     line = await find_schedule(client, name)
     intent = await given_intent(client, name, given, line)
-    check_spec(intent.spec, await client.ask(read_calendars))
-    now = await client.ask(read_clock)
-    begin = given_moment(since, "--from") if since is not None else now
-    before = line.spec if line is not None else ScheduleSpec(when=())
-    calendars = await stored_calendars(client, before, intent.spec)
-    left = None
-    if line is not None and line.spec.limit is not None:
-        left = line.spec.limit - line.fired
-    found = fire_differences(
-        timetable_of(line.spec, name, calendars) if line is not None else None,
-        timetable_of(intent.spec, name, calendars),
-        begin,
-        _end_of_day(begin, days, intent.spec),
-        left=left,
-    )
-    options = option_differences(before, intent.spec)
+    begin = None if since is None else given_moment(since, "--from")
+    options, found = await client.ask(compare_schedule, line, intent, since=begin, days=days)
     if as_json:
-        print_json(_shape(line, intent, options, found))
+        print_json(
+            schedule_diff(name, line, intent.spec, intent.dag, intent.parameters, options, found)
+        )
     else:
         _print(line, intent, options, found)
-
-
-def _end_of_day(begin: datetime, days: int, spec: ScheduleSpec) -> datetime:
-    """Whole days, so that a fire that moves within the last of them is not taken for removed."""
-    from datetime import UTC, datetime, time
-    from zoneinfo import ZoneInfo
-
-    from mainspring.domain.errors import InputError
-
-    zone = ZoneInfo(spec.timezone)
-    try:
-        following = begin.astimezone(zone).date() + timedelta(days=days + 1)
-        return datetime.combine(following, time(), zone).astimezone(UTC) - timedelta(seconds=1)
-    except OverflowError:
-        raise InputError("`--from` and `--days` lead beyond the year 9999") from None
-
-
-def _shape(
-    line: ScheduleLine | None,
-    intent: Intent,
-    options: list[OptionDifference],
-    found: ScheduleDifference,
-) -> dict[str, Any]:
-    from mainspring.schedule.explaining import explain
-
-    return {
-        "name": intent.name,
-        "version": line.version if line is not None else 0,
-        "before": line and explain(line.spec, line.name),
-        "after": explain(intent.spec, intent.name),
-        "options": options,
-        "dag": {"before": line and line.dag, "after": intent.dag},
-        "parameters": {"before": _parameters(line), "after": intent.parameters},
-        "since": found.since,
-        "until": found.until,
-        "complete": found.complete,
-        "unchanged": found.unchanged,
-        "fires": found.fires,
-    }
-
-
-def _parameters(line: ScheduleLine | None) -> dict[str, Any] | None:
-    import msgspec
-
-    if line is None:
-        return None
-    given: dict[str, Any] = msgspec.json.decode(line.parameters or b"{}")
-    return given
 
 
 def _print(
@@ -153,10 +87,11 @@ def _print(
     from rich.text import Text
 
     from mainspring.cli.output import console, faint, table
-    from mainspring.cli.schedule_shapes import local_words
+    from mainspring.cli.schedule_words import local_words
     from mainspring.cli.words import counted, safe, value_words
     from mainspring.schedule.differing import Difference
     from mainspring.schedule.explaining import explain
+    from mainspring.store.schedule_shapes import parameters_of
 
     out = console()
     if line is not None:
@@ -168,8 +103,8 @@ def _print(
             out.print(f"~ {each.option} {was} → {will}")
     if line is not None and line.dag != intent.dag:
         out.print(f"~ dag {safe(line.dag)} → {safe(intent.dag)}")
-    if line is not None and _parameters(line) != intent.parameters:
-        was, will = value_words(_parameters(line), 80), value_words(intent.parameters, 80)
+    if line is not None and parameters_of(line) != intent.parameters:
+        was, will = value_words(parameters_of(line), 80), value_words(intent.parameters, 80)
         out.print(f"~ parameters {was} → {will}")
     counts = Counter(each.difference for each in found.fires)
     told = ", ".join(f"{counts[kind]:,} {kind}" for kind in Difference if counts[kind])

@@ -72,6 +72,7 @@ def preview_schedule(
     from mainspring.cli.output import print_json
     from mainspring.schedule.explaining import explain
     from mainspring.schedule.previewing import preview
+    from mainspring.store.schedule_shapes import preview_fire
 
     if stored is not None:
         timetable = _stored(stored, given, home)
@@ -81,15 +82,16 @@ def preview_schedule(
     last = given_moment(until, "--until") if until is not None else None
     fires = preview(timetable, after, count, last)
     if as_json:
-        print_json([fire_line(fire) for fire in fires])
+        print_json([preview_fire(fire) for fire in fires])
     else:
         _print(explain(timetable.spec, timetable.name), fires, count, until)
 
 
 def _stored(name: str, given: dict[str, Any], home: Path | None) -> Timetable:
     from mainspring.cli.session import with_client
-    from mainspring.cli.stored_schedules import given_schedule, stored_timetable
+    from mainspring.cli.stored_schedules import given_schedule
     from mainspring.domain.errors import InputError
+    from mainspring.store.schedule_documents import stored_timetable
 
     if any(value for key, value in given.items() if key != "phase"):
         raise InputError(
@@ -98,7 +100,7 @@ def _stored(name: str, given: dict[str, Any], home: Path | None) -> Timetable:
         )
 
     async def read(client: Client) -> Timetable:
-        return await stored_timetable(client, await given_schedule(client, name))
+        return await client.ask(stored_timetable, await given_schedule(client, name))
 
     return with_client(home, read)
 
@@ -153,10 +155,6 @@ async def _stored_calendars(client: Client, names: Sequence[str]) -> dict[str, C
     from mainspring.schedule.calendars import Calendar
 
     return {name: Calendar(await given_calendar(client, name)) for name in names}
-
-
-def fire_line(fire: PreviewedFire) -> dict[str, Any]:
-    return {"fire_at": fire.fire_at, "local": fire.local, "note": fire.note}
 
 
 def _print(words: str, fires: Sequence[PreviewedFire], count: int, until: str | None) -> None:

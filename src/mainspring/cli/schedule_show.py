@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
     from mainspring.schedule.previewing import PreviewedFire
     from mainspring.schedule.specs import ScheduleSpec
     from mainspring.schedule.timetable import Timetable
-    from mainspring.store.schedule_reading import FireLine, ScheduleLine, ScheduleWhole
+    from mainspring.store.schedule_reading import FireLine, ScheduleWhole
 
-_NEXT = 5
 _FIRES_MAX = 100_000
 _VERSIONS_SHOWN = 10
 
@@ -46,77 +44,15 @@ def show(name: str, fires: int, as_json: bool, home: Path | None) -> None:
 
 async def _show(client: Client, name: str, fires: int, as_json: bool) -> None:
     from mainspring.cli.output import print_json
-    from mainspring.cli.schedule_shapes import ledger_line, next_line, schedule_line, version_line
-    from mainspring.cli.stored_schedules import given_schedule, stored_timetable
-    from mainspring.domain.errors import MainspringError
+    from mainspring.cli.stored_schedules import given_schedule
+    from mainspring.store.schedule_documents import view_schedule
 
     await given_schedule(client, name)
-    whole = await client.show_schedule(name, fires=fires)
-    line = whole.line
-    problems = await hindrances(client, line)
-    timetable = None
-    try:
-        timetable = await stored_timetable(client, line)
-    except MainspringError as error:
-        # A plug-in or the package of public holidays is missing here; the rest can be told.
-        problems.append(f"its fires cannot be computed here: {error.message}")
-    coming = [] if timetable is None else next_fires(whole, timetable)
+    view = await client.ask(view_schedule, name, fires=fires)
     if as_json:
-        print_json(
-            {
-                **schedule_line(line),
-                "problems": problems,
-                "next_fires": [next_line(fire, timetable) for fire in coming if timetable],
-                "fires": [ledger_line(fire) for fire in whole.fires],
-                "open_runs": whole.open_runs,
-                "versions": [version_line(version, name) for version in whole.versions],
-            }
-        )
-        return
-    _print(whole, timetable, coming, problems)
-
-
-def next_fires(whole: ScheduleWhole, timetable: Timetable) -> list[PreviewedFire]:
-    """Those that come, if nothing changes; of a paused one, those that it would have."""
-    from mainspring.schedule.previewing import preview
-
-    spec, line = whole.line.spec, whole.line
-    count = _NEXT if spec.limit is None else min(_NEXT, max(spec.limit - line.fired, 0))
-    if line.paused_at is not None:
-        since = whole.read_at
-    elif line.next_fire_at is not None:
-        since = line.next_fire_at - timedelta(seconds=1)
+        print_json(view.document)
     else:
-        return []
-    return preview(timetable, since, count) if count else []
-
-
-async def hindrances(client: Client, line: ScheduleLine) -> list[str]:
-    """Why no run can be made of its fires."""
-    import msgspec
-
-    from mainspring.domain.errors import InputError
-    from mainspring.domain.parameters import ParameterCheck
-    from mainspring.store.schedule_changes import read_calendars
-
-    found = []
-    dag = await client.dag(line.dag)
-    if dag.gone_at is not None:
-        found.append(
-            f"its fires are refused: dag `{line.dag}` is gone, no file defines it any more"
-        )
-    else:
-        given = {} if line.parameters is None else msgspec.json.decode(line.parameters)
-        try:
-            ParameterCheck(dag.spec).encode(given)
-        except InputError as error:
-            found.append(
-                f"its fires are refused: dag `{line.dag}` does not take its parameters:"
-                f" {error.message}"
-            )
-    there = await client.ask(read_calendars) if line.spec.exclude else {}
-    missing = [name for name in line.spec.exclude if name not in there]
-    return found + [f"it cannot fire: there is no calendar `{name}`" for name in missing]
+        _print(view.whole, view.timetable, view.coming, view.problems)
 
 
 # --- on the screen ------------------------------------------------------------------------
@@ -237,7 +173,7 @@ def _print_coming(
     out: Console, whole: ScheduleWhole, timetable: Timetable, coming: list[PreviewedFire]
 ) -> None:
     from mainspring.cli.output import faint, heading, indented, table
-    from mainspring.cli.schedule_shapes import local_words
+    from mainspring.cli.schedule_words import local_words
     from mainspring.cli.words import ago
     from mainspring.domain.durations import format_duration
 
@@ -264,7 +200,7 @@ def _print_coming(
 
 def _print_ledger(out: Console, whole: ScheduleWhole) -> None:
     from mainspring.cli.output import faint, heading, indented, table
-    from mainspring.cli.schedule_shapes import local_words
+    from mainspring.cli.schedule_words import local_words
     from mainspring.cli.words import counted
 
     line = whole.line
@@ -296,7 +232,7 @@ def _outcome(fire: FireLine) -> Text:
 
 
 def _became(fire: FireLine, whole: ScheduleWhole) -> str:
-    from mainspring.cli.schedule_shapes import REASONS
+    from mainspring.cli.schedule_words import REASONS
     from mainspring.domain.names import listed
     from mainspring.schedule.firing import Reason
 

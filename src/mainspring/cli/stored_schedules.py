@@ -1,9 +1,8 @@
-"""Schedules that are stored, from what was typed: one by its name, its timetable, and names that
-a shell can complete."""
+"""Schedules that are stored, from what was typed: one by its name, and names that a shell can
+complete."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mainspring.domain.errors import NotFoundError
@@ -13,9 +12,6 @@ if TYPE_CHECKING:
     import click
 
     from mainspring.client import Client
-    from mainspring.schedule.calendars import Calendar
-    from mainspring.schedule.specs import ScheduleSpec
-    from mainspring.schedule.timetable import Timetable
     from mainspring.store.schedule_reading import ScheduleLine
 
 
@@ -41,32 +37,6 @@ async def unknown_schedule(client: Client, name: str) -> NotFoundError:
     hint = "`mainspring schedule list` shows what there is"
     near = closest(name, known)
     return NotFoundError(f"there is no schedule {shown(name)}", hint=near or hint)
-
-
-async def stored_timetable(client: Client, line: ScheduleLine) -> Timetable:
-    return timetable_of(line.spec, line.name, await stored_calendars(client, line.spec))
-
-
-async def stored_calendars(client: Client, *specs: ScheduleSpec) -> dict[str, Calendar]:
-    """Those that the specs name and that there are."""
-    from mainspring.schedule.calendars import Calendar
-    from mainspring.store.schedule_changes import read_calendars
-
-    named = {name for spec in specs for name in spec.exclude}
-    if not named:
-        return {}
-    stored = await client.ask(read_calendars)
-    return {name: Calendar(spec) for name, spec in stored.items() if name in named}
-
-
-def timetable_of(spec: ScheduleSpec, name: str, calendars: Mapping[str, Calendar]) -> Timetable:
-    """As far as its calendars are there; `doctor` complains of others."""
-    import msgspec
-
-    from mainspring.schedule.timetable import Timetable
-
-    there = tuple(each for each in spec.exclude if each in calendars)
-    return Timetable(msgspec.structs.replace(spec, exclude=there), name, calendars)
 
 
 def complete_schedule(

@@ -6,6 +6,7 @@ appear in between.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -157,7 +158,7 @@ async def preview_backfill(
     walk, cursor = Walk(planned.plan), None
     counts = dict.fromkeys(Outcome, 0)
     instants: list[PreviewedInstant] = []
-    while fires := walk.after(cursor, _LOOKED_AT_ONCE):
+    while fires := await asyncio.to_thread(walk.after, cursor, _LOOKED_AT_ONCE):
         existing = await existing_fires(connection, [fire.at for fire in fires], kin)
         for fire in fires:
             run = existing.get(fire.at)
@@ -220,7 +221,8 @@ async def plan_backfill(
         {each: calendars[each] for each in sorted(named) if each in calendars},
         order.newest_first,
     )
-    total = _count(plan, order)
+    # Beside the loop, which may be that of a server: there may be a million of them.
+    total = await asyncio.to_thread(_count, plan, order)
     check = ParameterCheck(dag.spec)
     for stretch in stretches:
         encoded_parameters(check, stretch, dict(order.parameters))

@@ -283,7 +283,7 @@ async def read_backfill(
     connection: Connection, backfill_id: int, *, tenant_id: int = DEFAULT_TENANT
 ) -> BackfillLine:
     rows = await fetch(
-        connection, statement("read_backfills"), tenant_id, backfill_id, None, None, 1
+        connection, statement("read_backfills"), tenant_id, backfill_id, None, None, 1, None
     )
     if not rows:
         raise NotFoundError(
@@ -298,11 +298,14 @@ async def list_backfills(
     *,
     dag: str | None = None,
     state: str | None = None,
+    before: int | None = None,
     limit: int = BACKFILLS_SHOWN_MAX,
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[BackfillLine]:
-    """Newest first."""
-    rows = await fetch(connection, statement("read_backfills"), tenant_id, None, dag, state, limit)
+    """Newest first; those before this number."""
+    rows = await fetch(
+        connection, statement("read_backfills"), tenant_id, None, dag, state, limit, before
+    )
     return [_line(row) for row in rows]
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from mainspring.domain.dead_letters import common_words
 from mainspring.domain.errors import ConflictError, NotFoundError
 from mainspring.domain.outcomes import Error
 from mainspring.store.connection import Connection, fetch
@@ -41,6 +42,12 @@ class Group(msgspec.Struct, frozen=True):
     """Of the last one, which is the example."""
     error: Error
 
+    @property
+    def words(self) -> str:
+        """All that an error of the group can be known by."""
+        kind, message = self.error.type, self.error.message
+        return f"{kind}: {message}\n{kind}: {common_words(message)}"
+
 
 class Letter(msgspec.Struct, frozen=True):
     """A task that failed for good."""
@@ -54,6 +61,11 @@ class Letter(msgspec.Struct, frozen=True):
     likeness: UUID
     attempt: int | None
     error: Error
+
+    @property
+    def place(self) -> tuple[datetime, int]:
+        """Where it stands among those that look alike."""
+        return self.failed_at, self.task_id
 
 
 class Discarded(msgspec.Struct, frozen=True):
@@ -137,20 +149,21 @@ async def page_letters(
     connection: Connection,
     likeness: UUID,
     *,
-    after: Letter | None = None,
+    after: tuple[datetime, int] | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
     limit: int = 100,
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[Letter]:
-    """Dead letters that look alike, oldest first."""
+    """Dead letters that look alike, oldest first; those that come after this place."""
+    failed_at, task_id = after or (_ALWAYS, -1)
     rows = await fetch(
         connection,
         statement("page_letters"),
         tenant_id,
         likeness,
-        after.failed_at if after else _ALWAYS,
-        after.task_id if after else -1,
+        failed_at,
+        task_id,
         since or _ALWAYS,
         until or _NEVER,
         limit,

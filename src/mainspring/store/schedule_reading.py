@@ -158,19 +158,20 @@ async def list_schedules(
     *,
     names: list[str] | None = None,
     dag: str | None = None,
+    after: str = "",
     limit: int | None = None,
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[ScheduleLine]:
-    """By name; the first `limit` of them."""
+    """By name; the first `limit` of them, of those that come after this name."""
     if names is not None:
         # What nothing can be called, such as a NUL, could not even be asked for.
         names = [name for name in names if not name_problem(name)]
     found: list[ScheduleLine] = []
     while limit is None or len(found) < limit:
-        after = found[-1].name if found else ""
+        last = found[-1].name if found else after
         count = _PAGE if limit is None else min(_PAGE, limit - len(found))
         rows = await fetch(
-            connection, statement("read_schedules"), tenant_id, names, dag, after, count
+            connection, statement("read_schedules"), tenant_id, names, dag, last, count
         )
         found += [_line(row) for row in rows]
         if len(rows) < count:

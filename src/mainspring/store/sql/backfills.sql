@@ -172,6 +172,7 @@ order by run_id;
 -- name: read_backfills
 -- One, or a page of them, newest first.
 -- $1 tenant  $2 backfill, or null  $3 dag's name, or null  $4 state, or null  $5 limit
+-- $6 below this number, or null
 select b.id, d.name as dag, h.name as schedule, b.state::text as state, b.since_at, b.until_at,
   b.reprocess::text as reprocess, b.concurrency, b.priority, b.parameters, b.note, b.created_at,
   b.created_by, b.cursor_at, b.halted_by, b.halt_note, b.ended_at, b.total, b.made, b.existing,
@@ -180,7 +181,7 @@ from mainspring.backfill b
 join mainspring.dag d on d.id = b.dag_id
 left join mainspring.schedule h on h.id = b.schedule_id
 where b.tenant_id = $1 and ($2::int is null or b.id = $2) and ($3::text is null or d.name = $3)
-  and ($4::text is null or b.state::text = $4)
+  and ($4::text is null or b.state::text = $4) and ($6::int is null or b.id < $6)
 order by b.id desc
 limit $5;
 
