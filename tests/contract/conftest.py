@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -14,11 +17,16 @@ from mainspring.config import Config, Listening
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.roles import Role
 from mainspring.domain.specs import DagSpec, ParameterSpec, TaskSpec
+from mainspring.schedule.parsing import schedule_from
+from mainspring.store.backfill_orders import BackfillOrder, create_backfill, reserve_backfill
 from mainspring.store.connection import Connection
 from mainspring.store.dags import register_dag
+from mainspring.store.dead_letters import list_groups
 from mainspring.store.logs import append_log
+from mainspring.store.schedule_changes import Intent, create_schedule
+from mainspring.store.shapes import group_id
 from mainspring.store.tokens import create_token, new_secret
-from tests.support.factory import BareWorker, start_run
+from tests.support.factory import BareWorker, failure, start_run
 
 DAILY_SALES = DagSpec(
     name="daily_sales",
@@ -112,3 +120,49 @@ async def finished(connection: Connection) -> int:
     [second] = await worker.claim()
     await worker.end(second)
     return run_id
+
+
+@pytest.fixture
+async def things(connection: Connection, finished: int) -> dict[str, str]:
+    """What is there, under the names of parts of paths, or for what examples write in bodies."""
+    nightly = Intent("nightly_sales", "daily_sales", schedule_from("0 1 * * *"))
+    await create_schedule(connection, nightly, by="ada")
+    failed = await fail_run(connection, "extract", "connection refused")
+    [group] = await list_groups(connection)
+    likeness = group_id(group.likeness)
+    return {
+        "run": str(finished),
+        "schedule": nightly.name,
+        "group": likeness,
+        "e-3f9ac1d2": likeness,
+        "4098": str(failed),
+        "backfill": str(await backfill_days(connection, 3)),
+    }
+
+
+async def backfill_days(connection: Connection, days: int) -> int:
+    """The number of a backfill of `nightly_sales` over so many days of January."""
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    order = BackfillOrder(since=begin, until=begin + timedelta(days=days), schedule="nightly_sales")
+    number = await reserve_backfill(connection)
+    return (await create_backfill(connection, number, order, by="ada")).id
+
+
+async def fail_run(connection: Connection, task: str, message: str) -> int:
+    """A run of `daily_sales` that has failed at this task."""
+    dag = await register_dag(connection, DAILY_SALES, "snapshot")
+    worker = await BareWorker.join(connection, DAILY_SALES)
+    run_id = await start_run(connection, dag, 2)
+    while claimed := await worker.claim():
+        for each in claimed:
+            bad = DAILY_SALES.tasks[each.node].name == task
+            await worker.end(each, failure(message) if bad else None)
+    return run_id
+
+
+def as_here(body: object, things: dict[str, str]) -> Any:
+    """The body of an example, with numbers and names of what is there."""
+    text = json.dumps(body)
+    for written in ("e-3f9ac1d2", "4098"):
+        text = text.replace(written, things[written])
+    return json.loads(text)

@@ -20,13 +20,16 @@ def lines() -> list[str]:
     return [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
 
 
-async def test_what_the_guide_shows_works(api: Api, finished: int) -> None:
+async def test_what_the_guide_shows_works(api: Api, things: dict[str, str]) -> None:
     typed = lines()
     assert len(typed) > 8
     assert all(line.startswith("curl -sf ") for line in typed), typed
     for line in typed:
         asked = line.replace("http://127.0.0.1:8470", api.base)
-        asked = re.sub(r"\b4097\b", str(finished), asked)
+        asked = re.sub(r"\b4097\b", things["run"], asked)
+        asked = asked.replace("/backfills/12", f"/backfills/{things['backfill']}")
+        for written in ("e-3f9ac1d2", "4098"):
+            asked = asked.replace(written, things[written])
         child = await asyncio.create_subprocess_exec(
             "bash",
             "-c",

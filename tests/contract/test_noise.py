@@ -14,7 +14,7 @@ from mainspring.api.problems import CONTENT_TYPE, Problem
 from mainspring.api.resources import RESOURCES, ROUTES
 from mainspring.api.routes import Route
 from mainspring.domain.roles import Role
-from tests.contract.conftest import Api
+from tests.contract.conftest import Api, as_here
 
 TEXTS = (
     *(
@@ -50,10 +50,12 @@ VALUES: tuple[Any, ...] = (
 )
 
 
-def request_of(route: Route, chance: random.Random, run_id: int) -> tuple[str, bytes | None]:
+def request_of(
+    route: Route, chance: random.Random, things: dict[str, str]
+) -> tuple[str, bytes | None]:
     path = route.path
     for name, value in route.example.path.items():
-        real = str(run_id) if name == "run" else value
+        real = things.get(name, value)
         text = real if chance.random() < 0.7 else chance.choice(TEXTS)
         path = path.replace(f"{{{name}}}", quote(text, safe="") or "%20")
     if chance.random() < 0.7:
@@ -68,21 +70,23 @@ def request_of(route: Route, chance: random.Random, run_id: int) -> tuple[str, b
     if chance.random() < 0.2:
         return path, bytes(chance.randrange(256) for _ in range(chance.randrange(20)))
     fields = [*(route.body.__struct_fields__ if route.body else ()), "other"]
-    body: Any = {**(route.example.body or {})}
+    body: Any = {**(as_here(route.example.body, things) or {})}
     for _ in range(chance.randrange(3)):
         body[chance.choice(fields)] = chance.choice(VALUES)
     return path, json.dumps(chance.choice([body, body, body, chance.choice(VALUES)])).encode()
 
 
 async def test_no_noise_makes_the_server_fail_or_say_what_its_document_does_not(
-    api: Api, finished: int
+    api: Api, things: dict[str, str]
 ) -> None:
     chance = random.Random(20261115)
     told = msgspec.json.decode(msgspec.json.encode(document(RESOURCES)))
     for number in range(600):
         route = chance.choice(ROUTES)
-        path, content = request_of(route, chance, finished)
+        path, content = request_of(route, chance, things)
         headers = {"Range": chance.choice(["bytes=0-5", "bytes=5-", "x"])} if number % 3 else {}
+        if chance.random() < 0.3:
+            headers["If-Match"] = chance.choice(['"1"', '"2"', "*", "x", 'W/"1.5f"'])
         if chance.random() < 0.3:
             headers["Idempotency-Key"] = chance.choice(["a", "b", "x" * 255])
         answer = await api.ask(

@@ -14,7 +14,7 @@ from mainspring.api.resources import RESOURCES, ROUTES
 from mainspring.api.routes import Route
 from mainspring.domain.roles import Role, allows
 from mainspring.store.tokens import create_token, new_secret
-from tests.contract.conftest import Api
+from tests.contract.conftest import Api, as_here
 
 PUBLIC = {"/healthz", "/readyz", "/docs", "/login", "/api/v1/openapi.json"}
 
@@ -23,12 +23,11 @@ def named(route: Route) -> str:
     return f"{route.method} {route.path}"
 
 
-async def filled(api: Api, route: Route, run_id: int) -> tuple[str, str]:
+async def filled(api: Api, route: Route, things: dict[str, str]) -> tuple[str, str]:
     """Path and query of the route's example, with numbers of things that are there."""
     path = route.path
     for name, value in route.example.path.items():
-        if name == "run":
-            value = str(run_id)
+        value = things.get(name, value)
         if name == "token":
             made = await create_token(
                 api.connection, new_secret(), name="of-the-example", role=Role.VIEWER
@@ -46,14 +45,14 @@ async def filled(api: Api, route: Route, run_id: int) -> tuple[str, str]:
 
 @pytest.mark.parametrize("route", ROUTES, ids=named)
 async def test_the_example_of_a_route_works_as_it_is_shown(
-    api: Api, finished: int, route: Route
+    api: Api, things: dict[str, str], route: Route
 ) -> None:
-    path, query = await filled(api, route, finished)
+    path, query = await filled(api, route, things)
     answer = await api.ask(
         route.method,
         f"{path}?{query}" if query else path,
         headers=dict(route.example.headers),
-        json=route.example.body,
+        json=as_here(route.example.body, things),
         role=Role.ADMIN if route.needs is not None else None,
     )
     expected = 206 if "Range" in route.example.headers else route.status
@@ -64,14 +63,14 @@ async def test_the_example_of_a_route_works_as_it_is_shown(
 
 
 async def test_a_route_is_there_for_those_who_have_its_role_and_for_nobody_else(
-    api: Api, finished: int
+    api: Api, things: dict[str, str]
 ) -> None:
     wrong: list[str] = []
     for route in ROUTES:
-        path, query = await filled(api, route, finished)
+        path, query = await filled(api, route, things)
         for role in (*Role, None):
             answer = await api.ask(
-                route.method, f"{path}?{query}", role=role, json=route.example.body
+                route.method, f"{path}?{query}", role=role, json=as_here(route.example.body, things)
             )
             if route.needs is None:
                 right = answer.status_code not in (403, 429)

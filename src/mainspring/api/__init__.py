@@ -10,6 +10,7 @@ routes.py        how a route is declared: a plain function with types
 decoding.py      from path, query and body to those types, or a problem that points at the field
 problems.py      every failure as RFC 9457 tells it
 answers.py       ETag, compression, the bytes that are sent
+preconditions.py If-Match: only what the caller has seen is changed
 repeating.py     Idempotency-Key
 sharing.py       who asks the same at the same time gets the same reading
 services.py      what handlers work with: connections for reading, and the client for the rest

@@ -28,7 +28,7 @@ JSON = b"application/json"
 class Answer:
     """What a request is answered with; several requests may share one."""
 
-    __slots__ = ("_packed", "_tag", "content", "content_type", "headers", "status")
+    __slots__ = ("_packed", "_tag", "content", "content_type", "headers", "status", "version")
 
     def __init__(
         self,
@@ -37,18 +37,21 @@ class Answer:
         status: int = 200,
         content_type: bytes = JSON,
         headers: list[Header] | None = None,
+        version: int | None = None,
     ) -> None:
         self.content = content
         self.status = status
         self.content_type = content_type
         self.headers = headers or []
+        self.version = version
+        """Of what it tells, if that has versions: it is then in the tag."""
         self._tag: bytes | None = None
         self._packed: bytes | None = None
 
     @property
     def tag(self) -> bytes:
         if self._tag is None:
-            self._tag = etag_of(self.content)
+            self._tag = etag_of(self.content, self.version)
         return self._tag
 
     @property
@@ -66,6 +69,8 @@ async def send_answer(send: Send, answer: Answer, method: str, asked: Headers) -
     if b"cache-control" not in names:
         # Kept by nobody but the caller, who has to ask whether it is still so.
         headers.append((b"cache-control", b"private, no-cache"))
+    if method not in ("GET", "HEAD") and answer.version is not None:
+        headers.append((b"etag", b'"%d"' % answer.version))
     if method in ("GET", "HEAD") and status == 200:
         tag = answer.tag
         headers += [(b"etag", tag), (b"vary", b"accept-encoding, authorization, cookie")]
@@ -81,9 +86,10 @@ async def send_answer(send: Send, answer: Answer, method: str, asked: Headers) -
     await send({"type": "http.response.body", "body": b"" if method == "HEAD" else content})
 
 
-def etag_of(content: bytes) -> bytes:
-    """Weak: packed or not, it is the same answer."""
-    return b'W/"%s"' % hashlib.blake2b(content, digest_size=12).hexdigest().encode()
+def etag_of(content: bytes, version: int | None = None) -> bytes:
+    """Weak: packed or not, it is the same answer. The version comes first, for `If-Match`."""
+    before = b"" if version is None else b"%d." % version
+    return b'W/"%s%s"' % (before, hashlib.blake2b(content, digest_size=12).hexdigest().encode())
 
 
 def same_tag(given: str | None, tag: bytes) -> bool:

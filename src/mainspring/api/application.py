@@ -31,13 +31,21 @@ def build_application(
     router = Router(
         [
             # What is not a parameter is more special, and is tried first.
-            Place(path, Endpoint(methods, services, guard), methods=None)
+            _Place(path, Endpoint(methods, services, guard), methods=[*methods])
             for path, methods in sorted(paths.items(), key=lambda item: "{" in item[0])
         ],
         redirect_slashes=False,
         default=_nowhere,
     )
     return Frame(router, services.metrics, names)
+
+
+class _Place(Place):
+    """One path. A method that it has not may belong to a path with a parameter that fits, too: a
+    schedule may be called `preview`. If nobody has it, the endpoint says so itself."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
 
 
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:

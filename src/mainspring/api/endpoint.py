@@ -99,4 +99,5 @@ class Road:
             return said
         if said is None:
             return Answer(status=204)
-        return Answer(encode(said), status=self._route.status)
+        version = said.version if self._route.versioned else None
+        return Answer(encode(said), status=self._route.status, version=version)

@@ -146,6 +146,24 @@ def _parameters(route: Route, schema_of: dict[str, Schema]) -> list[Schema]:
                 "schema": {"type": "string", "minLength": 1, "maxLength": 255},
             }
         )
+    if route.method == "PUT" and route.versioned:
+        found += [
+            {
+                "name": "If-Match",
+                "in": "header",
+                "required": False,
+                "description": "Only if this version is in force: its number, or the `ETag`.",
+                "schema": {"type": "string"},
+                "example": '"3"',
+            },
+            {
+                "name": "If-None-Match",
+                "in": "header",
+                "required": False,
+                "description": "`*`: only if there is none.",
+                "schema": {"type": "string", "enum": ["*"]},
+            },
+        ]
     return found
 
 

@@ -82,12 +82,14 @@ def check_fields(kind: type[msgspec.Struct], fields: str | None) -> None:
         return
     names = [name.strip() for name in fields.split(",") if name.strip()]
     for name in names:
-        if name not in kind.__struct_fields__:
-            known = ", ".join(f"`{each}`" for each in kind.__struct_fields__)
+        if name not in kind.__struct_encode_fields__:
+            known = ", ".join(f"`{each}`" for each in kind.__struct_encode_fields__)
             raise field_refusal("query/fields", f"`{name}` is no field", hint=f"there are {known}")
     if not names:
         raise field_refusal("query/fields", "names no field")
 
 
 def _some(item: msgspec.Struct, names: list[str]) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in names}
+    # A field may be called otherwise in JSON, such as `from`, which is no name in Python.
+    called = dict(zip(item.__struct_encode_fields__, item.__struct_fields__, strict=True))
+    return {name: getattr(item, called[name]) for name in names}

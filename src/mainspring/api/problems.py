@@ -6,6 +6,8 @@ what was not expected is logged with the request's id, and the caller gets that 
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from mainspring.domain.errors import (
@@ -14,6 +16,7 @@ from mainspring.domain.errors import (
     InputError,
     MainspringError,
     NotFoundError,
+    PluginError,
     UnavailableError,
 )
 
@@ -41,6 +44,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
     request_id: str = ""
     errors: list[FieldProblem] = []
+    current: Any | msgspec.UnsetType = msgspec.UNSET
+    """What is there, where the request clashes with it."""
 
 
 class Refusal(MainspringError):
@@ -55,12 +60,14 @@ class Refusal(MainspringError):
         hint: str = "",
         headers: tuple[tuple[bytes, bytes], ...] = (),
         errors: tuple[FieldProblem, ...] = (),
+        current: msgspec.Struct | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
         self.code = code
         self.headers = headers
         self.errors = errors
+        self.current = current
 
 
 TITLES = {
@@ -106,7 +113,7 @@ def status_of(error: MainspringError) -> int:
             return 404
         case UnavailableError():
             return 503
-        case InputError() | DefinitionError():
+        case InputError() | DefinitionError() | PluginError():
             return 422
         case _:
             return 500
@@ -114,6 +121,7 @@ def status_of(error: MainspringError) -> int:
 
 def problem_of(error: MainspringError, request_id: str) -> Problem:
     status = status_of(error)
+    refusal = error if isinstance(error, Refusal) else None
     return Problem(
         type=TYPES + error.code,
         title=TITLES.get(status, "Not done"),
@@ -122,7 +130,8 @@ def problem_of(error: MainspringError, request_id: str) -> Problem:
         code=error.code,
         hint=error.hint,
         request_id=request_id,
-        errors=list(error.errors) if isinstance(error, Refusal) else [],
+        errors=list(refusal.errors) if refusal else [],
+        current=msgspec.UNSET if refusal is None or refusal.current is None else refusal.current,
     )
 
 

@@ -68,6 +68,8 @@ class Route(msgspec.Struct, frozen=True):
     """Whether the handler itself sees to it that a repeated Idempotency-Key has one effect."""
     shared: bool
     """Whether the answer depends on nothing but path and query, so that callers may share it."""
+    versioned: bool
+    """Whether the answer has a `version`, which goes into its ETag."""
 
     @property
     def name(self) -> str:
@@ -124,6 +126,7 @@ def route_of(
     body_bytes_max: int = BODY_BYTES_MAX,
     repeats: bool = False,
     shared: bool = False,
+    versioned: bool = False,
 ) -> Route:
     types = typing.get_type_hints(handler, include_extras=True)
     names = list(signature(handler).parameters)[1:]
@@ -152,6 +155,7 @@ def route_of(
         body_bytes_max=body_bytes_max,
         repeats=repeats,
         shared=shared,
+        versioned=versioned,
     )
 
 

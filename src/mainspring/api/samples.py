@@ -14,6 +14,10 @@ import msgspec
 _NAMED: Mapping[str, Any] = {
     "dag": "daily_sales",
     "task": "extract",
+    "group": "e-3f9ac1d2",
+    "groups": ["e-3f9ac1d2"],
+    "error_type": "ConnectionError",
+    "ended": None,
     "id": 4097,
     "run": 4097,
     "version": 3,
@@ -38,6 +42,16 @@ _NAMED: Mapping[str, Any] = {
     "token": "msp_" + "x" * 43,
     "next": None,
     "next_fire_at": "2026-11-16T01:00:00Z",
+    "schedule": "nightly_sales",
+    "expression": "0 2 * * *",
+    "timezone": "Europe/Berlin",
+    "exclude": [],
+    "start": None,
+    "end": None,
+    "overlap_max": None,
+    "limit": None,
+    "reason": None,
+    "problems": [],
     "result": 42,
     "parameters": {"region": "eu"},
     "code": "input",
@@ -51,6 +65,13 @@ _NAMED: Mapping[str, Any] = {
     "gone_at": None,
     "rerun_of": None,
     "backfill": None,
+    "halted_by": None,
+    "halt_note": None,
+    "ended_at": None,
+    "excluded_by": None,
+    "verdict": "succeeded",
+    "run_state": "failed",
+    "remarks": [],
     "pause": None,
     "dag_pause": None,
 }
@@ -79,7 +100,10 @@ def _plain(kind: Any, name: str) -> Any:
     found = typing.get_origin(kind) or kind
     if isinstance(found, type):
         if issubclass(found, msgspec.Struct):
-            return {f.encode_name: sample(f.type, f.name) for f in msgspec.structs.fields(kind)}
+            config = found.__struct_config__
+            tagged = {} if config.tag is None else {config.tag_field: config.tag}
+            fields = msgspec.structs.fields(kind)
+            return {**tagged, **{f.encode_name: sample(f.type, f.name) for f in fields}}
         if issubclass(found, Enum):
             values = [each.value for each in found]
             return "succeeded" if "succeeded" in values else values[0]

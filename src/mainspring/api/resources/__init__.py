@@ -8,9 +8,18 @@ from mainspring.api.resources.dags import dags
 from mainspring.api.resources.operations import operations
 from mainspring.api.resources.queues import queues
 from mainspring.api.resources.runs import runs
+from mainspring.api.resources.schedules import schedules
 from mainspring.api.resources.tokens import tokens
 from mainspring.api.resources.workers import workers
 from mainspring.api.routes import Resource, Route
 
-RESOURCES: Sequence[Resource] = (dags, runs, queues, workers, tokens, operations)
+RESOURCES: Sequence[Resource] = (
+    dags,
+    runs,
+    schedules,
+    queues,
+    workers,
+    tokens,
+    operations,
+)
 ROUTES: Sequence[Route] = [route for resource in RESOURCES for route in resource.routes]

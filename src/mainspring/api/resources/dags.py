@@ -14,7 +14,7 @@ from mainspring.api.repeating import used_otherwise
 from mainspring.api.resources.runs import RunId, RunsOfDag, page_of_runs
 from mainspring.api.routes import Example, Resource
 from mainspring.domain.errors import KeyConflict, NotFoundError
-from mainspring.domain.names import closest, shown
+from mainspring.domain.names import closest, name_problem, shown
 from mainspring.domain.roles import Role
 from mainspring.domain.specs import PAYLOAD_BYTES_MAX
 from mainspring.store import reading, shapes
@@ -84,6 +84,9 @@ async def show_dag(call: Call, dag: DagName) -> shapes.DagWhole:
 async def known_dag(connection: Connection, name: str) -> DagRow:
     """The dag of this name, or an error that knows the nearest one."""
     try:
+        if name_problem(name):
+            # Nothing can have that name, and a NUL could not even be asked for.
+            raise NotFoundError(f"there is no dag {shown(name)}")
         return await read_dag(connection, name)
     except NotFoundError as error:
         known = await reading.list_dag_names(connection)
