@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mainspring.api.resources.dags import dags
+from mainspring.api.resources.dead_letters import dead_letters
 from mainspring.api.resources.operations import operations
 from mainspring.api.resources.queues import queues
 from mainspring.api.resources.runs import runs
@@ -17,6 +18,7 @@ RESOURCES: Sequence[Resource] = (
     dags,
     runs,
     schedules,
+    dead_letters,
     queues,
     workers,
     tokens,
