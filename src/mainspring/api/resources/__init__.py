@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mainspring.api.resources.backfills import backfills
 from mainspring.api.resources.dags import dags
 from mainspring.api.resources.dead_letters import dead_letters
 from mainspring.api.resources.operations import operations
@@ -18,6 +19,7 @@ RESOURCES: Sequence[Resource] = (
     dags,
     runs,
     schedules,
+    backfills,
     dead_letters,
     queues,
     workers,
