@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import ipaddress
+import socket
 import ssl
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from mainspring.api import wire
 from mainspring.api.problems import Problem
-from mainspring.api.server import Server
+from mainspring.api.server import Server, bind
 from mainspring.config import Config, Listening
 from tests.contract.conftest import Api
 
@@ -111,3 +112,12 @@ def certificate(folder: Path) -> tuple[Path, Path]:
         )
     )
     return cert_path, key_path
+
+
+def test_a_connection_sends_what_it_has_without_waiting_for_acknowledgements() -> None:
+    listener = bind(Listening(port=0))
+    listener.setblocking(True)
+    with listener, socket.create_connection(listener.getsockname()[:2]):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
