@@ -27,6 +27,7 @@ from mainspring.store.schedule_changes import Intent, create_schedule
 from mainspring.store.shapes import group_id
 from mainspring.store.tokens import create_token, new_secret
 from tests.support.factory import BareWorker, failure, start_run
+from tests.support.job_stage import JobStage, command
 
 DAILY_SALES = DagSpec(
     name="daily_sales",
@@ -127,6 +128,8 @@ async def things(connection: Connection, finished: int) -> dict[str, str]:
     """What is there, under the names of parts of paths, or for what examples write in bodies."""
     nightly = Intent("nightly_sales", "daily_sales", schedule_from("0 1 * * *"))
     await create_schedule(connection, nightly, by="ada")
+    daily = schedule_from("0 3 * * *")
+    await JobStage(connection).make(command("tidy", schedule=daily))
     failed = await fail_run(connection, "extract", "connection refused")
     [group] = await list_groups(connection)
     likeness = group_id(group.likeness)
@@ -137,6 +140,7 @@ async def things(connection: Connection, finished: int) -> dict[str, str]:
         "e-3f9ac1d2": likeness,
         "4098": str(failed),
         "backfill": str(await backfill_days(connection, 3)),
+        "job": "tidy",
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -12,17 +13,20 @@ from mainspring.domain.roles import Role
 from tests.contract.conftest import Api
 from tests.docs.test_documents import ROOT, blocks_of
 
-GUIDE = ROOT / "docs" / "guides" / "server.md"
+GUIDES = ROOT / "docs" / "guides"
 
 
-def lines() -> list[str]:
-    text = "".join(block.text + "\n" for block in blocks_of(GUIDE) if block.language == "bash")
-    return [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
+def lines(guide: Path) -> list[str]:
+    text = "".join(block.text + "\n" for block in blocks_of(guide) if block.language == "bash")
+    before, *rest = re.split(r"^curl", text, flags=re.MULTILINE)
+    assert not before.strip(), before
+    return [f"curl{line}" for line in rest]
 
 
-async def test_what_the_guide_shows_works(api: Api, things: dict[str, str]) -> None:
-    typed = lines()
-    assert len(typed) > 8
+@pytest.mark.parametrize("guide", ["server.md", "jobs.md"])
+async def test_what_the_guide_shows_works(api: Api, things: dict[str, str], guide: str) -> None:
+    typed = lines(GUIDES / guide)
+    assert len(typed) > 4
     assert all(line.startswith("curl -sf ") for line in typed), typed
     for line in typed:
         asked = line.replace("http://127.0.0.1:8470", api.base)

@@ -86,6 +86,10 @@ async def test_a_page_of_runs_of_a_job_reads_as_many_as_it_looks_at(
     assert not plan.read_whole() & TABLES, plan.text
     read = [node.handled for node in plan.root.walk() if node.relation in TABLES]
     assert max(read) <= 20, plan.text
+    plan = await explain(connection, "last_seen_job_run", job_id, FIRST, LAST, NO_ID, 20, run=True)
+    assert not plan.read_whole() & TABLES, plan.text
+    read = [node.handled for node in plan.root.walk() if node.relation in TABLES]
+    assert max(read) <= 20, plan.text
 
 
 async def test_a_job_and_a_page_of_jobs_are_read_by_key(connection: Connection) -> None:

@@ -146,8 +146,8 @@ def _parameters(route: Route, schema_of: dict[str, Schema]) -> list[Schema]:
                 "schema": {"type": "string", "minLength": 1, "maxLength": 255},
             }
         )
-    if route.method == "PUT" and route.versioned:
-        found += [
+    if route.method in ("PUT", "PATCH") and route.versioned:
+        found.append(
             {
                 "name": "If-Match",
                 "in": "header",
@@ -155,15 +155,18 @@ def _parameters(route: Route, schema_of: dict[str, Schema]) -> list[Schema]:
                 "description": "Only if this version is in force: its number, or the `ETag`.",
                 "schema": {"type": "string"},
                 "example": '"3"',
-            },
+            }
+        )
+    if route.method == "PUT" and route.versioned:
+        found.append(
             {
                 "name": "If-None-Match",
                 "in": "header",
                 "required": False,
                 "description": "`*`: only if there is none.",
                 "schema": {"type": "string", "enum": ["*"]},
-            },
-        ]
+            }
+        )
     return found
 
 

@@ -19,6 +19,8 @@ _NAMED: Mapping[str, Any] = {
     "error_type": "ConnectionError",
     "ended": None,
     "id": 4097,
+    "job_id": 4097,
+    "percent": 100.0,
     "run": 4097,
     "version": 3,
     "number": 1,
@@ -74,6 +76,8 @@ _NAMED: Mapping[str, Any] = {
     "remarks": [],
     "pause": None,
     "dag_pause": None,
+    "paused": None,
+    "cancelled": None,
 }
 """What fields of these names hold in examples, where their types allow it."""
 

@@ -181,9 +181,10 @@ async def _list(
     limit: int,
     as_json: bool,
 ) -> None:
-    from mainspring.cli.job_words import job_shape, status_text, subject_words
+    from mainspring.cli.job_words import status_text, subject_words
     from mainspring.cli.output import console, one_line, print_json, table
     from mainspring.cli.words import ago, safe
+    from mainspring.store import shapes
 
     found = await client.list_jobs(
         status=None if status is None else JobStatus(status),
@@ -193,7 +194,7 @@ async def _list(
         limit=limit,
     )
     if as_json:
-        print_json([job_shape(line) for line in found])
+        print_json([shapes.job_line(line) for line in found])
         return
     out = console()
     if not found:
@@ -215,12 +216,12 @@ async def _list(
 
 
 async def _show(client: Client, name: str, as_json: bool) -> None:
-    from mainspring.cli.job_words import job_shape
     from mainspring.cli.output import print_json
+    from mainspring.store import shapes
 
     line = await client.job(name)
     if as_json:
-        print_json(job_shape(line))
+        print_json(shapes.job_line(line))
     else:
         _print_whole(line)
 
@@ -394,12 +395,12 @@ async def _reschedule(client: Client, name: str, given: dict[str, Any], as_json:
 
 
 def _tell(line: JobLine, words: str, as_json: bool) -> None:
-    from mainspring.cli.job_words import job_shape
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import moment_words
+    from mainspring.store import shapes
 
     if as_json:
-        print_json(job_shape(line))
+        print_json(shapes.job_line(line))
         return
     out = console()
     out.print(f"job {line.name} {words}")

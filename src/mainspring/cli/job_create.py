@@ -73,10 +73,10 @@ async def _create(
     client: Client, given: Mapping[str, Any], wait: bool, as_json: bool, made: list[int]
 ) -> int:
     from mainspring.cli.given import person
-    from mainspring.cli.job_words import job_shape
     from mainspring.cli.output import print_json
     from mainspring.cli.schedule_options import given_options
     from mainspring.cli.watch import follow_run
+    from mainspring.store import shapes
     from mainspring.store.reading import read_run
 
     times = await job_times(client, given)
@@ -103,7 +103,7 @@ async def _create(
         return await follow_run(client, await client.ask(read_run, made[0]), as_json)
     job = await client.job(made[0])
     if as_json:
-        print_json(job_shape(job))
+        print_json(shapes.job_line(job))
     else:
         _print(job)
     return DONE

@@ -1,4 +1,4 @@
-"""A job in words, and as JSON."""
+"""A job in words."""
 
 from __future__ import annotations
 
@@ -72,44 +72,3 @@ def given_parameters(job: JobLine) -> dict[str, Any]:
 
     given: dict[str, Any] = msgspec.json.decode(job.parameters or b"{}")
     return given
-
-
-def job_shape(job: JobLine) -> dict[str, Any]:
-    """As JSON: names that scripts rely on."""
-    import msgspec
-
-    last = job.last_run
-    return {
-        "id": job.id,
-        "name": job.name,
-        "kind": job.kind,
-        "status": job.status,
-        "dag": job.dag,
-        "version": job.version,
-        "parameters": given_parameters(job),
-        "schedule": None if job.spec is None else msgspec.to_builtins(job.spec),
-        "next_run_at": job.next_run_at,
-        "retries": job.retries,
-        "timeout_seconds": job.timeout_seconds,
-        "priority": job.priority,
-        "queue": job.queue,
-        "running": job.running,
-        "queued": job.queued,
-        "progress": None
-        if job.progress_percent is None
-        else {"percent": round(job.progress_percent, 1), "text": job.progress_text},
-        "last_run": None
-        if last is None
-        else {
-            "id": last.id,
-            "state": last.state,
-            "due_at": last.due_at,
-            "started_at": last.started_at,
-            "finished_at": last.finished_at,
-        },
-        "created_at": job.created_at,
-        "created_by": job.created_by,
-        "changed_at": job.changed_at,
-        "paused": None if job.pause is None else msgspec.to_builtins(job.pause),
-        "cancelled": None if job.cancel is None else msgspec.to_builtins(job.cancel),
-    }

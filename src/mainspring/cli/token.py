@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def token() -> None:
     """Make, list and revoke tokens for callers of the server.
 
-    A viewer may look; an operator may also act on runs, dags and queues; an admin may also hand out
-    tokens. A worker may make the calls of a worker, for its queues, and nothing else.
+    A viewer may look; an operator may also act on runs, dags and queues, and make jobs, which run
+    commands where the workers are; an admin may also hand out tokens. A worker may make the calls
+    of a worker, for its queues, and nothing else.
     """
 
 

@@ -45,9 +45,17 @@ _SET_MAX = 2_000
 """Jobs in one statement of a large set."""
 
 
+class MadeJob(NamedTuple):
+    """What asking for a job came to."""
+
+    id: int
+    name: str | None
+    """None: its key was known, and it is called as it was then."""
+
+
 class _Waiting(NamedTuple):
     job: NewJob
-    answer: asyncio.Future[int]
+    answer: asyncio.Future[MadeJob]
 
 
 class Jobs:
@@ -72,9 +80,12 @@ class Jobs:
 
     async def create(self, order: JobOrder) -> int:
         """One; with others that are asked for meanwhile, in one statement."""
+        return (await self.make(order)).id
+
+    async def make(self, order: JobOrder) -> MadeJob:
         [draft] = await self._drafts([order])
         [job_id] = await self._ids.take([draft.tasks])
-        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[MadeJob] = asyncio.get_running_loop().create_future()
         self._queue.append(_Waiting(NewJob(job_id, draft), answer))
         if self._sending is None:
             self._sending = asyncio.create_task(self._send_all())
@@ -82,6 +93,9 @@ class Jobs:
 
     async def create_many(self, orders: Iterable[JobOrder]) -> list[int]:
         """All or none."""
+        return [made.id for made in await self.make_many(orders)]
+
+    async def make_many(self, orders: Iterable[JobOrder]) -> list[MadeJob]:
         given = list(orders)
         if not given:
             return []
@@ -94,7 +108,7 @@ class Jobs:
             self._drafter.forget()
             raise
         self._waker.wake(created.lanes)
-        return created.ids
+        return _made(jobs, created)
 
     async def _drafts(self, orders: Sequence[JobOrder]) -> list[JobDraft]:
         return await self._making.ask(self._drafter.drafts, orders)
@@ -131,9 +145,10 @@ class Jobs:
             else:
                 _fail(batch, error)
         else:
-            for waiting, job_id in zip(batch, created.ids, strict=True):
+            told = _made([waiting.job for waiting in batch], created)
+            for waiting, made in zip(batch, told, strict=True):
                 if not waiting.answer.done():
-                    waiting.answer.set_result(job_id)
+                    waiting.answer.set_result(made)
             self._waker.wake(created.lanes)
 
     # --- asked and changed -----------------------------------------------------------------------
@@ -186,6 +201,13 @@ async def _create_all(connection: Connection, jobs: Sequence[NewJob]) -> Created
             made |= created.made
             lanes |= created.lanes
     return CreatedJobs(ids, made, lanes)
+
+
+def _made(jobs: Sequence[NewJob], created: CreatedJobs) -> list[MadeJob]:
+    return [
+        MadeJob(job_id, job.name if job_id in created.made else None)
+        for job, job_id in zip(jobs, created.ids, strict=True)
+    ]
 
 
 def _fail(batch: Sequence[_Waiting], error: Exception) -> None:

@@ -4,7 +4,8 @@
     ├── DefinitionError      a dag that cannot be: cycle, duplicate name, bad option
     ├── InputError           a caller's mistake: wrong parameter, unknown name, too large
     │   ├── ConflictError    it clashes with what is there, such as a rerun of what still runs
-    │   │   └── KeyConflict  same idempotency key with another body
+    │   │   ├── KeyConflict  same idempotency key with another body
+    │   │   └── Outdated     it is no longer what the caller has seen
     │   └── InvalidSchedule  a schedule that cannot be: malformed, impossible, out of bounds
     ├── NotFoundError        the named thing does not exist
     ├── PluginError          a plug-in that is not there, or is of no use
@@ -49,6 +50,10 @@ class ConflictError(InputError):
 
 class KeyConflict(ConflictError):
     """An idempotency key that was used for another request."""
+
+
+class Outdated(ConflictError):
+    """A change of a version that is no longer the current one."""
 
 
 class InvalidSchedule(InputError):

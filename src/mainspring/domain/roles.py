@@ -1,6 +1,6 @@
 """What a caller of the server may do.
 
-viewer < operator < admin      look; act on runs, dags and queues; hand out tokens
+viewer < operator < admin      look; act on runs, dags, jobs and queues; hand out tokens
 worker                         the calls of a worker, for its queues, and nothing else
 """
 

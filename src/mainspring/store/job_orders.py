@@ -257,6 +257,8 @@ def check_options(order: JobOrder) -> None:
             problem = f"is longer than {NAME_LENGTH_MAX} characters"
         if problem:
             raise InputError(f"the job's name {shown(order.name)} {problem}")
+    if order.task is not None and (problem := name_problem(order.task)):
+        raise InputError(f"`task`: {shown(order.task)} {problem}")
     if order.retries is not None:
         _check_number("retries", order.retries, 0, ATTEMPTS_MAX - 1)
     if order.priority is not None:

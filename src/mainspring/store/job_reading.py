@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import asyncpg
 import msgspec
@@ -119,7 +120,37 @@ async def list_jobs(
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[JobLine]:
     """Newest first, from below `before` on. With a filter, of the newest JOBS_SEEN_MAX jobs."""
+    page = await page_jobs(
+        connection,
+        status=status,
+        kind=kind,
+        beginning=beginning,
+        before=before,
+        limit=limit,
+        tenant_id=tenant_id,
+    )
+    return page.jobs
+
+
+class JobPage(NamedTuple):
+    jobs: list[JobLine]
+    last: int | None
+    """The next page is `before` this; None if there is nothing left to look at."""
+
+
+async def page_jobs(
+    connection: Connection,
+    *,
+    status: JobStatus | None = None,
+    kind: JobKind | None = None,
+    beginning: str = "",
+    before: int | None = None,
+    limit: int,
+    tenant_id: int = DEFAULT_TENANT,
+) -> JobPage:
+    """As `list_jobs`, and how far was looked: with a filter, perhaps further than what is found."""
     found: list[JobLine] = []
+    last: int | None = None
     filtered = (status, kind, beginning) != (None, None, "")
     below, seen = _BEYOND if before is None else before, 0
     while len(found) < limit and seen < max(limit, JOBS_SEEN_MAX):
@@ -129,10 +160,13 @@ async def list_jobs(
         )
         jobs = await read_jobs(connection, page["ids"], tenant_id=tenant_id)
         found += [job for job in jobs if status is None or job.status is status]
-        if page["last"] is None:
+        last = page["last"]
+        if last is None:
             break
-        below, seen = page["last"], seen + count
-    return found[:limit]
+        below, seen = last, seen + count
+    if len(found) > limit:
+        last = found[limit - 1].id
+    return JobPage(found[:limit], last)
 
 
 async def list_job_runs(
@@ -162,6 +196,28 @@ async def list_job_runs(
         limit,
     )
     return [run_line(row) for row in rows]
+
+
+async def last_seen_job_run(
+    connection: Connection,
+    job_id: int,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    before: tuple[datetime, int] | None = None,
+    limit: int,
+) -> tuple[datetime, int] | None:
+    """The last run that `list_job_runs` looks at for states; None if it comes to the end."""
+    end = (_LAST, _BEYOND) if until is None else (until, 0)
+    rows = await fetch(
+        connection,
+        statement("last_seen_job_run"),
+        job_id,
+        since or _FIRST,
+        *(end if before is None else min(end, before)),
+        max(limit, RUNS_SEEN_MAX),
+    )
+    return (rows[0]["created_at"], rows[0]["id"]) if rows else None
 
 
 async def jobs_of_runs(

@@ -2,7 +2,7 @@
 
 What can be one guarded statement is one: making jobs with their runs, and triggering them. A change
 locks its job first, then what belongs to it (schedule, runs, tasks), in one transaction; `version`
-says which state of the job the caller has seen, and a change of another one is a ConflictError.
+says which state of the job the caller has seen, and a change of another one is Outdated.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from datetime import datetime
 
 import msgspec
 
-from mainspring.domain.errors import ConflictError, InputError, NotFoundError, UnavailableError
+from mainspring.domain.errors import (
+    ConflictError,
+    InputError,
+    KeyConflict,
+    NotFoundError,
+    Outdated,
+    UnavailableError,
+)
 from mainspring.domain.jobs import JobKind, schedule_of
 from mainspring.domain.names import closest, name_problem, shown
 from mainspring.domain.notes import checked_note
@@ -213,7 +220,7 @@ async def _identified(
             ids.append(job.id)
         elif key and key in by_key:
             if bytes(by_key[key]["digest"]) != digest:
-                raise ConflictError(
+                raise KeyConflict(
                     f"idempotency key {shown(key)} was used for another job,"
                     f" {shown(by_key[key]['name'])}",
                     hint="use a new key, or repeat exactly what was asked before",
@@ -336,7 +343,7 @@ async def trigger_job(
         if run.key:
             keys = await fetch(connection, statement("read_keys"), tenant_id, [run.key])
             if keys and bytes(keys[0]["digest"]) != digest:
-                raise ConflictError(
+                raise KeyConflict(
                     f"idempotency key {shown(run.key)} was used for another request"
                     f" (run {keys[0]['run_id']})",
                     hint="use a new key, or repeat exactly what was asked before",
@@ -503,7 +510,7 @@ async def _locked(
     await fetch(connection, statement("lock_job"), tenant_id, job_id)
     job = await read_job_binding(connection, job_id, tenant_id=tenant_id)
     if version is not None and version != job.version:
-        raise ConflictError(
+        raise Outdated(
             f"job {shown(job.name)} is at version {job.version}, not {version}:"
             " somebody has changed it meanwhile",
             hint=f"`mainspring job show {job.name}` shows how it is now",

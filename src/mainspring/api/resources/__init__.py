@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mainspring.api.resources.backfills import backfills
 from mainspring.api.resources.dags import dags
 from mainspring.api.resources.dead_letters import dead_letters
+from mainspring.api.resources.jobs import jobs
 from mainspring.api.resources.operations import operations
 from mainspring.api.resources.queues import queues
 from mainspring.api.resources.runs import runs
@@ -17,6 +18,7 @@ from mainspring.api.routes import Resource, Route
 
 RESOURCES: Sequence[Resource] = (
     dags,
+    jobs,
     runs,
     schedules,
     backfills,

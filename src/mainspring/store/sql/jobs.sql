@@ -227,6 +227,19 @@ cross join lateral (select * from mainspring.run_view r where r.id = fit.id offs
 join mainspring.snapshot s on s.id = r.snapshot_id
 order by r.created_at desc, r.id desc;
 
+-- name: last_seen_job_run
+-- Where `page_job_runs` stops looking; no row if it comes to the end.
+-- $1 job  $2 created at or after  $3 created before this, or then and  $4 with a lower id  $5 look at
+select id, created_at from (
+  (select id, created_at from mainspring.run
+   where job_id = $1 and created_at >= $2 and (created_at, id) < ($3::timestamptz, $4::bigint)
+   order by job_id, created_at desc, id desc limit $5)
+  union all
+  (select id, created_at from mainspring.run_history
+   where job_id = $1 and created_at >= $2 and (created_at, id) < ($3, $4)
+   order by job_id, created_at desc, id desc limit $5)) r
+order by created_at desc, id desc offset $5 - 1 limit 1;
+
 -- name: jobs_of_runs
 -- The jobs that runs are of; those of none are missing.  $1 run ids
 select r.id, j.id as job_id, j.name
