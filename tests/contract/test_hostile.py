@@ -72,6 +72,11 @@ async def test_a_wrong_body_is_refused(api: Api, finished: int, body: bytes, sta
     assert answer.status_code == status, answer.text
 
 
+async def test_an_unknown_field_is_named(api: Api, finished: int) -> None:
+    answer = await api.post("/dags/daily_sales/runs", json={"parameter": {}})
+    assert answer.json()["detail"] == "object contains unknown field `parameter`"
+
+
 async def test_a_body_that_is_too_large_is_refused_before_it_is_read(api: Api) -> None:
     large = await api.post("/runs/1/cancel", content=b" " * (BODY_BYTES_MAX + 1))
     assert large.status_code == 413

@@ -97,7 +97,7 @@ def field_refusal(pointer: str, message: str, *, hint: str = "") -> Refusal:
     return Refusal(
         422,
         "input",
-        f"{pointer}: {message}",
+        f"{pointer}: {message}" if pointer else message,
         hint=hint,
         errors=(FieldProblem(pointer, message),),
     )
