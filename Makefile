@@ -39,8 +39,9 @@ test: install ## Run the tests but those of tests/fault (WORKERS=2, ARGS="-k lea
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --ignore tests/fault $(ARGS)
 
 .PHONY: fault
+fault: WORKERS = 3# most of these tests wait for somebody
 fault: install ## Try to break every promise: storms, races, crash points, the bug museum
-	@$(SAY) "pytest tests/fault"
+	@$(SAY) "pytest tests/fault, $(WORKERS) at a time"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/fault $(ARGS)
 
 .PHONY: storm

@@ -52,9 +52,9 @@ class Launched:
         self._heard = b""
         while b"\n" not in self._heard:
             self._hear()
+        # A quick command may have ended by now, and its end has come along.
         first, _, self._heard = self._heard.partition(b"\n")
         self.pid = int(first)
-        self.returncode: int | None = None
 
     def __del__(self) -> None:
         self._line.close()
@@ -64,6 +64,11 @@ class Launched:
             while self.returncode is None and select.select([self._line], [], [], 0)[0]:
                 self._hear()
             return self.returncode
+
+    @property
+    def returncode(self) -> int | None:
+        status, ended, _ = self._heard.partition(b".")
+        return int(status) if ended else None
 
     def wait(self, timeout: float | None = None) -> int:
         while (status := self.poll()) is None:
@@ -88,8 +93,6 @@ class Launched:
         if not heard:
             raise ConnectionError("the launcher is gone")
         self._heard += heard
-        if b"." in self._heard:
-            self.returncode = int(self._heard.partition(b".")[0])
 
 
 class Launcher:
