@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from mainspring.api.server import Server
+from mainspring.cli import run_command
 from mainspring.config import Config, Listening
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.roles import Role
@@ -22,9 +23,9 @@ from mainspring.store.backfill_orders import BackfillOrder, create_backfill, res
 from mainspring.store.connection import Connection
 from mainspring.store.dags import register_dag
 from mainspring.store.dead_letters import list_groups
+from mainspring.store.letter_shapes import group_id
 from mainspring.store.logs import append_log
 from mainspring.store.schedule_changes import Intent, create_schedule
-from mainspring.store.shapes import group_id
 from mainspring.store.tokens import create_token, new_secret
 from tests.support.factory import BareWorker, failure, start_run
 from tests.support.job_stage import JobStage, command
@@ -45,6 +46,25 @@ DAILY_SALES = DagSpec(
 
 
 _ELSEWHERE = ("/healthz", "/readyz", "/metrics", "/docs", "/login", "/api", "/none")
+
+
+class CommandLine:
+    """`mainspring` with `--json`, beside the database that the server asks."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    async def __call__(self, *words: str) -> Any:
+        assert await asyncio.to_thread(run_command, [*words, "--json"]) == 0
+        return json.loads(self._capsys.readouterr().out)
+
+
+@pytest.fixture
+def command_line(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> CommandLine:
+    monkeypatch.setenv("MAINSPRING_DATABASE_URL", database_url)
+    return CommandLine(capsys)
 
 
 class Api:

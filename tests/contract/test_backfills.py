@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from typing import Any
+from functools import partial
 
-import pytest
-
-from mainspring.cli import run_command
-from tests.contract.conftest import Api, backfill_days
+from tests.contract.conftest import Api, CommandLine, backfill_days
 
 WEEK = {
     "schedule": "nightly_sales",
@@ -19,18 +15,9 @@ WEEK = {
 
 
 async def test_backfills_are_told_as_the_command_line_tells_them(
-    api: Api,
-    things: dict[str, str],
-    database_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    api: Api, things: dict[str, str], command_line: CommandLine
 ) -> None:
-    monkeypatch.setenv("MAINSPRING_DATABASE_URL", database_url)
-
-    async def told(*words: str) -> Any:
-        assert await asyncio.to_thread(run_command, ["backfill", *words, "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
-
+    told = partial(command_line, "backfill")
     number = things["backfill"]
     path = f"/backfills/{number}"
     assert (await api.get("/backfills")).json()["items"] == await told("list")

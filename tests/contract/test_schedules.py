@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
+from functools import partial
 from typing import Any
 
-import pytest
-
-from mainspring.cli import run_command
 from mainspring.schedule.parsing import schedule_from
 from mainspring.store.schedule_changes import Intent, put_code_schedule
-from tests.contract.conftest import Api
+from tests.contract.conftest import Api, CommandLine
 
 SINCE = "2027-03-25T00:00:00Z"
 
@@ -44,18 +41,9 @@ async def test_pages_together_hold_every_schedule_once_by_name(
 
 
 async def test_schedules_are_told_as_the_command_line_tells_them(
-    api: Api,
-    things: dict[str, str],
-    database_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    api: Api, things: dict[str, str], command_line: CommandLine
 ) -> None:
-    monkeypatch.setenv("MAINSPRING_DATABASE_URL", database_url)
-
-    async def told(*words: str) -> Any:
-        assert await asyncio.to_thread(run_command, ["schedule", *words, "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
-
+    told = partial(command_line, "schedule")
     name = things["schedule"]
     body = order("0 2 * * *", "every 7h", timezone="Europe/Berlin", limit=900)
     assert (await put(api, name, body, If_Match='"1"')).json()["changed"] is True

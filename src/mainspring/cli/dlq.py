@@ -240,13 +240,13 @@ async def given_letters(
 async def _list(client: Client, wanted: Filter, as_json: bool) -> None:
     from mainspring.cli.output import console, faint, print_json, table
     from mainspring.cli.words import ago, number, safe
-    from mainspring.store import shapes
+    from mainspring.store import letter_shapes
     from mainspring.store.dead_letters import LETTERS_COUNTED_MAX
     from mainspring.store.reading import read_clock
 
     groups = (await choose(client, wanted)).groups
     if as_json:
-        print_json([shapes.letter_group(group) for group in groups])
+        print_json([letter_shapes.letter_group(group) for group in groups])
         return
     out = console()
     if not groups:
@@ -258,7 +258,7 @@ async def _list(client: Client, wanted: Filter, as_json: bool) -> None:
     )
     for group in groups:
         lines.add_row(
-            shapes.group_id(group.likeness),
+            letter_shapes.group_id(group.likeness),
             safe(group.dag),
             safe(group.task),
             number(group.letters, at_most=LETTERS_COUNTED_MAX),
@@ -276,7 +276,7 @@ async def _list_discarded(client: Client, wanted: Filter, as_json: bool) -> None
     from mainspring.cli.given import given_dag
     from mainspring.cli.output import console, faint, print_json, table
     from mainspring.cli.words import ago, error_words, safe
-    from mainspring.store import shapes
+    from mainspring.store import letter_shapes
     from mainspring.store.dead_letters import list_discarded
     from mainspring.store.reading import read_clock
 
@@ -296,7 +296,7 @@ async def _list_discarded(client: Client, wanted: Filter, as_json: bool) -> None
             each for each, error in errors if text in f"{error.type}: {error.message}".casefold()
         ]
     if as_json:
-        print_json([shapes.discarded_letter(each) for each in found])
+        print_json([letter_shapes.discarded_letter(each) for each in found])
         return
     out = console()
     if not found:
@@ -324,7 +324,7 @@ async def _list_discarded(client: Client, wanted: Filter, as_json: bool) -> None
 async def _show(client: Client, which: str, limit: int, as_json: bool) -> None:
     from mainspring.cli.output import console, faint, heading, indented, print_json, table
     from mainspring.cli.words import ago, clock, counted, error_words, safe, safe_lines
-    from mainspring.store import dead_letters, shapes
+    from mainspring.store import dead_letters, letter_shapes
     from mainspring.store.reading import read_clock
 
     likeness, letters = await given_letters(client, which, None)
@@ -332,7 +332,9 @@ async def _show(client: Client, which: str, limit: int, as_json: bool) -> None:
         letters = await client.ask(dead_letters.page_letters, likeness, limit=limit + 1)
     more, letters = len(letters) > limit, letters[:limit]
     if as_json:
-        print_json({"more": more, "letters": [shapes.dead_letter(letter) for letter in letters]})
+        print_json(
+            {"more": more, "letters": [letter_shapes.dead_letter(letter) for letter in letters]}
+        )
         return
     out, now = console(), await client.ask(read_clock)
     lines = table("run", "dag", "task", "failed", "attempt", "error", right=["run", "attempt"])

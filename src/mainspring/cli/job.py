@@ -184,7 +184,7 @@ async def _list(
     from mainspring.cli.job_words import status_text, subject_words
     from mainspring.cli.output import console, one_line, print_json, table
     from mainspring.cli.words import ago, safe
-    from mainspring.store import shapes
+    from mainspring.store import job_shapes
 
     found = await client.list_jobs(
         status=None if status is None else JobStatus(status),
@@ -194,7 +194,7 @@ async def _list(
         limit=limit,
     )
     if as_json:
-        print_json([shapes.job_line(line) for line in found])
+        print_json([job_shapes.job_line(line) for line in found])
         return
     out = console()
     if not found:
@@ -217,11 +217,11 @@ async def _list(
 
 async def _show(client: Client, name: str, as_json: bool) -> None:
     from mainspring.cli.output import print_json
-    from mainspring.store import shapes
+    from mainspring.store import job_shapes
 
     line = await client.job(name)
     if as_json:
-        print_json(shapes.job_line(line))
+        print_json(job_shapes.job_line(line))
     else:
         _print_whole(line)
 
@@ -397,10 +397,10 @@ async def _reschedule(client: Client, name: str, given: dict[str, Any], as_json:
 def _tell(line: JobLine, words: str, as_json: bool) -> None:
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import moment_words
-    from mainspring.store import shapes
+    from mainspring.store import job_shapes
 
     if as_json:
-        print_json(shapes.job_line(line))
+        print_json(job_shapes.job_line(line))
         return
     out = console()
     out.print(f"job {line.name} {words}")

@@ -76,7 +76,7 @@ async def _create(
     from mainspring.cli.output import print_json
     from mainspring.cli.schedule_options import given_options
     from mainspring.cli.watch import follow_run
-    from mainspring.store import shapes
+    from mainspring.store import job_shapes
     from mainspring.store.reading import read_run
 
     times = await job_times(client, given)
@@ -103,7 +103,7 @@ async def _create(
         return await follow_run(client, await client.ask(read_run, made[0]), as_json)
     job = await client.job(made[0])
     if as_json:
-        print_json(shapes.job_line(job))
+        print_json(job_shapes.job_line(job))
     else:
         _print(job)
     return DONE

@@ -1,6 +1,6 @@
 """How applications and the command line speak to Mainspring: start runs, wait for them, stop them.
 
-Today over SQL, beside the database; the same calls over HTTP come with the API. The way of a run
+Over SQL, beside the database; who has no way there asks the server over HTTP. The way of a run
 into the database is drawn in `enqueuing`.
 """
 

@@ -16,7 +16,7 @@ import msgspec
 
 from mainspring.client.client import Client
 from mainspring.domain.errors import ConflictError, NotFoundError
-from mainspring.store import dead_letters, shapes
+from mainspring.store import dead_letters, letter_shapes
 from mainspring.store.dead_letters import Letter
 from mainspring.store.runs import Deed
 
@@ -108,20 +108,22 @@ def _in_runs(letters: Sequence[Letter]) -> dict[int, list[Letter]]:
     return found
 
 
-def told_retried(found: Redriven) -> shapes.LettersRetried:
-    return shapes.LettersRetried(
+def told_retried(found: Redriven) -> letter_shapes.LettersRetried:
+    return letter_shapes.LettersRetried(
         retried=found.done, left=_told_left(found), ended=found.ended or None
     )
 
 
-def told_discarded(found: Redriven) -> shapes.LettersDiscarded:
-    return shapes.LettersDiscarded(
+def told_discarded(found: Redriven) -> letter_shapes.LettersDiscarded:
+    return letter_shapes.LettersDiscarded(
         discarded=found.done, left=_told_left(found), ended=found.ended or None
     )
 
 
-def _told_left(found: Redriven) -> list[shapes.LettersLeft]:
+def _told_left(found: Redriven) -> list[letter_shapes.LettersLeft]:
     return [
-        shapes.LettersLeft(run=each.run_id, tasks=each.tasks, reason=each.reason, hint=each.hint)
+        letter_shapes.LettersLeft(
+            run=each.run_id, tasks=each.tasks, reason=each.reason, hint=each.hint
+        )
         for each in found.left
     ]

@@ -10,21 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
-from uuid import UUID
 
 import msgspec
 
-from mainspring.domain.dead_letters import common_words
 from mainspring.domain.durations import lasted_seconds
-from mainspring.domain.jobs import JobKind, JobStatus
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Error
 from mainspring.domain.specs import DagSpec, RetrySpec, TaskSpec, parents_of
 from mainspring.domain.states import AttemptState, RunState, TaskState
-from mainspring.schedule.specs import ScheduleSpec
 from mainspring.store.dags import DagRow
-from mainspring.store.dead_letters import Discarded, Group, Letter, Remark
-from mainspring.store.job_reading import JobCancel, JobLine, JobPause
+from mainspring.store.dead_letters import Remark
 from mainspring.store.pauses import Pause, Paused
 from mainspring.store.reading import (
     AttemptLine,
@@ -636,213 +631,6 @@ def remark_line(remark: Remark) -> ByHand:
 
 def error(found: Error) -> TaskError:
     return TaskError(type=found.type, message=found.message, trace=found.trace)
-
-
-# --- dead letters -------------------------------------------------------------------------------
-
-
-class LetterExample(Shape, frozen=True, kw_only=True):
-    """The letter of a group that failed last."""
-
-    run: int
-    error: TaskError
-
-
-class LetterGroup(Shape, frozen=True, kw_only=True):
-    """Dead letters of one task of a dag that look alike."""
-
-    id: str
-    dag: str
-    task: str
-    error_type: str
-    message: str
-    count: int
-    first_at: datetime
-    last_at: datetime
-    example: LetterExample
-
-
-class DeadLetter(Shape, frozen=True, kw_only=True):
-    """A task that failed for good."""
-
-    group: str
-    run: int
-    dag: str
-    task: str
-    attempt: int | None
-    failed_at: datetime
-    error: TaskError
-
-
-class DiscardedLetter(DeadLetter, frozen=True, kw_only=True):
-    """A dead letter that somebody took off the list."""
-
-    discarded_at: datetime
-    discarded_by: str
-    note: str
-
-
-class LettersLeft(Shape, frozen=True, kw_only=True):
-    """Letters of a run that could not be retried, and why."""
-
-    run: int
-    tasks: list[str]
-    reason: str
-    hint: str
-
-
-class LettersRetried(Shape, frozen=True, kw_only=True):
-    """How many dead letters run again. `ended` says why there are more of them, if there are."""
-
-    retried: int
-    left: list[LettersLeft]
-    ended: str | None
-
-
-class LettersDiscarded(Shape, frozen=True, kw_only=True):
-    """How many dead letters were taken off the list."""
-
-    discarded: int
-    left: list[LettersLeft]
-    ended: str | None
-
-
-def group_id(likeness: UUID) -> str:
-    return f"e-{likeness.hex[:8]}"
-
-
-def letter_group(group: Group) -> LetterGroup:
-    return LetterGroup(
-        id=group_id(group.likeness),
-        dag=group.dag,
-        task=group.task,
-        error_type=group.error.type,
-        message=common_words(group.error.message),
-        count=group.letters,
-        first_at=group.first_at,
-        last_at=group.last_at,
-        example=LetterExample(run=group.run_id, error=error(group.error)),
-    )
-
-
-def dead_letter(letter: Letter) -> DeadLetter:
-    return DeadLetter(**_letter_fields(letter))
-
-
-def discarded_letter(each: Discarded) -> DiscardedLetter:
-    return DiscardedLetter(
-        **_letter_fields(each.letter),
-        discarded_at=each.at,
-        discarded_by=each.who,
-        note=each.note,
-    )
-
-
-def _letter_fields(letter: Letter) -> dict[str, Any]:
-    return {
-        "group": group_id(letter.likeness),
-        "run": letter.run_id,
-        "dag": letter.dag,
-        "task": letter.task,
-        "attempt": letter.attempt,
-        "failed_at": letter.failed_at,
-        "error": error(letter.error),
-    }
-
-
-# --- jobs ---------------------------------------------------------------------------------------
-
-
-class LastRunOfJob(Shape, frozen=True, kw_only=True):
-    """The newest run of a job."""
-
-    id: int
-    state: RunState
-    due_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-
-
-class JobProgress(Shape, frozen=True, kw_only=True):
-    """What the last run has told of itself, or how many of its tasks are over."""
-
-    percent: float
-    text: str | None
-
-
-class Job(Shape, frozen=True, kw_only=True):
-    """A command, a request or a task under a name, and how it stands."""
-
-    id: int
-    name: str
-    kind: JobKind
-    status: JobStatus
-    dag: str
-    version: int
-    """It rises with every change."""
-    parameters: msgspec.Raw
-    schedule: ScheduleSpec | None
-    next_run_at: datetime | None
-    retries: int | None
-    timeout_seconds: float | None
-    priority: int | None
-    queue: str | None
-    running: int
-    queued: int
-    progress: JobProgress | None
-    last_run: LastRunOfJob | None
-    created_at: datetime
-    created_by: str | None
-    changed_at: datetime
-    paused: JobPause | None
-    cancelled: JobCancel | None
-
-
-class JobMade(Shape, frozen=True, kw_only=True, rename={"job_id": "jobId"}):
-    """A job that was asked for, and how it stands."""
-
-    job_id: int
-    name: str
-    status: JobStatus
-
-
-def job_line(job: JobLine) -> Job:
-    last = job.last_run
-    progress = None
-    if job.progress_percent is not None:
-        progress = JobProgress(percent=round(job.progress_percent, 1), text=job.progress_text)
-    return Job(
-        id=job.id,
-        name=job.name,
-        kind=job.kind,
-        status=job.status,
-        dag=job.dag,
-        version=job.version,
-        parameters=msgspec.Raw(job.parameters or b"{}"),
-        schedule=job.spec,
-        next_run_at=job.next_run_at,
-        retries=job.retries,
-        timeout_seconds=job.timeout_seconds,
-        priority=job.priority,
-        queue=job.queue,
-        running=job.running,
-        queued=job.queued,
-        progress=progress,
-        last_run=None
-        if last is None
-        else LastRunOfJob(
-            id=last.id,
-            state=last.state,
-            due_at=last.due_at,
-            started_at=last.started_at,
-            finished_at=last.finished_at,
-        ),
-        created_at=job.created_at,
-        created_by=job.created_by,
-        changed_at=job.changed_at,
-        paused=job.pause,
-        cancelled=job.cancel,
-    )
 
 
 # --- queues and workers -------------------------------------------------------------------------

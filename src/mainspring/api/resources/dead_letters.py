@@ -28,7 +28,7 @@ from mainspring.domain.errors import NotFoundError
 from mainspring.domain.names import shown
 from mainspring.domain.notes import NOTE_LENGTH_MAX
 from mainspring.domain.roles import Role
-from mainspring.store import reading, shapes
+from mainspring.store import letter_shapes, reading
 from mainspring.store.connection import Connection
 from mainspring.store.dead_letters import (
     Group,
@@ -77,9 +77,9 @@ class Letters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     refusals=(404,),
     example=Example(query={"dag": "daily_sales", "limit": "10"}),
 )
-async def list_dead_letters(call: Call, query: Letters) -> Page[shapes.LetterGroup]:
+async def list_dead_letters(call: Call, query: Letters) -> Page[letter_shapes.LetterGroup]:
     """Dead letters by error; what failed last comes first."""
-    check_fields(shapes.LetterGroup, query.fields)
+    check_fields(letter_shapes.LetterGroup, query.fields)
     before = _place("group", query.cursor)
 
     async def read(connection: Connection) -> list[Group]:
@@ -97,7 +97,7 @@ async def list_dead_letters(call: Call, query: Letters) -> Page[shapes.LetterGro
     last = None
     if len(groups) > query.limit:
         last = _cursor("group", *_order(told[-1]))
-    return Page([shapes.letter_group(group) for group in told], last)
+    return Page([letter_shapes.letter_group(group) for group in told], last)
 
 
 def _order(group: Group) -> tuple[datetime, int]:
@@ -117,9 +117,11 @@ class LettersOfGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     refusals=(409,),
     example=_GROUP,
 )
-async def list_group(call: Call, group: GroupId, query: LettersOfGroup) -> Page[shapes.DeadLetter]:
+async def list_group(
+    call: Call, group: GroupId, query: LettersOfGroup
+) -> Page[letter_shapes.DeadLetter]:
     """The dead letters of a group, the oldest first, with their errors."""
-    check_fields(shapes.DeadLetter, query.fields)
+    check_fields(letter_shapes.DeadLetter, query.fields)
     after = _place("letter", query.cursor)
 
     async def read(connection: Connection) -> list[Letter]:
@@ -130,7 +132,7 @@ async def list_group(call: Call, group: GroupId, query: LettersOfGroup) -> Page[
     last = None
     if len(letters) == query.limit:
         last = _cursor("letter", *letters[-1].place)
-    return Page([shapes.dead_letter(letter) for letter in letters], last)
+    return Page([letter_shapes.dead_letter(letter) for letter in letters], last)
 
 
 def _cursor(kind: str, at: datetime, number: int) -> str:
@@ -183,7 +185,7 @@ class Which(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refusals=(404,),
     example=Example(body={"groups": ["e-3f9ac1d2"], **_NOTED}),
 )
-async def retry_letters(call: Call, body: Which) -> shapes.LettersRetried:
+async def retry_letters(call: Call, body: Which) -> letter_shapes.LettersRetried:
     """Run dead letters again: each in its own run, with what comes after it.
 
     What cannot be retried now is `left`, with the reason. Of very many some are dealt with; `ended`
@@ -198,7 +200,7 @@ async def retry_letters(call: Call, body: Which) -> shapes.LettersRetried:
     refusals=(404,),
     example=Example(body={"letters": [{"run": 4098, "task": "extract"}], **_NOTED}),
 )
-async def discard_letters(call: Call, body: Which) -> shapes.LettersDiscarded:
+async def discard_letters(call: Call, body: Which) -> letter_shapes.LettersDiscarded:
     """Take dead letters off the list. Their runs stay as they are, in history."""
     return told_discarded(await _redriven(call, "discard", body))
 
@@ -208,7 +210,7 @@ async def discard_letters(call: Call, body: Which) -> shapes.LettersDiscarded:
     needs=Role.OPERATOR,
     example=Example(path=_GROUP.path, body=_NOTED),
 )
-async def retry_group(call: Call, group: GroupId, body: Why) -> shapes.LettersRetried:
+async def retry_group(call: Call, group: GroupId, body: Why) -> letter_shapes.LettersRetried:
     """Run all dead letters of a group again."""
     return told_retried(await _redriven(call, "retry", Which([group], note=body.note)))
 
@@ -218,7 +220,7 @@ async def retry_group(call: Call, group: GroupId, body: Why) -> shapes.LettersRe
     needs=Role.OPERATOR,
     example=Example(path=_GROUP.path, body=_NOTED),
 )
-async def discard_group(call: Call, group: GroupId, body: Why) -> shapes.LettersDiscarded:
+async def discard_group(call: Call, group: GroupId, body: Why) -> letter_shapes.LettersDiscarded:
     """Take all dead letters of a group off the list."""
     return told_discarded(await _redriven(call, "discard", Which([group], note=body.note)))
 

@@ -37,7 +37,7 @@ from mainspring.domain.specs import PAYLOAD_BYTES_MAX
 from mainspring.domain.states import RunState
 from mainspring.schedule.parsing import NOW, schedule_from
 from mainspring.schedule.specs import ScheduleSpec
-from mainspring.store import reading, shapes
+from mainspring.store import job_shapes, reading, shapes
 from mainspring.store.connection import Connection
 from mainspring.store.job_orders import JobOrder
 from mainspring.store.job_reading import (
@@ -137,7 +137,7 @@ def order_of(body: JobBody, by: str, key: str | None) -> JobOrder:
         headers={"Idempotency-Key": "sweep-1"},
     ),
 )
-async def create_job(call: Call, body: JobBody) -> shapes.JobMade:
+async def create_job(call: Call, body: JobBody) -> job_shapes.JobMade:
     """Make a job of a command, a request or a task; without a schedule it runs at once.
 
     That run has the job's number. With an `Idempotency-Key` it is one job, however often it is
@@ -174,7 +174,7 @@ class JobBodies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         headers={"Idempotency-Key": "reports-of-november"},
     ),
 )
-async def create_jobs(call: Call, body: JobBodies) -> Page[shapes.JobMade]:
+async def create_jobs(call: Call, body: JobBodies) -> Page[job_shapes.JobMade]:
     """Make up to 10,000 jobs, all or none. The answer has them in the order of the request."""
     # The answer is kept under the caller's key. These keep a second set from being made even if a
     # server dies before that.
@@ -193,7 +193,7 @@ async def create_jobs(call: Call, body: JobBodies) -> Page[shapes.JobMade]:
     return Page(await _told(call, made))
 
 
-async def _told(call: Call, made: list[MadeJob]) -> list[shapes.JobMade]:
+async def _told(call: Call, made: list[MadeJob]) -> list[job_shapes.JobMade]:
     """What has just been made is pending; only what was there before has to be looked at."""
     known = [job.id for job in made if job.name is None]
     before = {}
@@ -202,10 +202,10 @@ async def _told(call: Call, made: list[MadeJob]) -> list[shapes.JobMade]:
     told = []
     for job in made:
         if job.name is not None:
-            line = shapes.JobMade(job_id=job.id, name=job.name, status=JobStatus.PENDING)
+            line = job_shapes.JobMade(job_id=job.id, name=job.name, status=JobStatus.PENDING)
         elif job.id in before:
             there = before[job.id]
-            line = shapes.JobMade(job_id=there.id, name=there.name, status=there.status)
+            line = job_shapes.JobMade(job_id=there.id, name=there.name, status=there.status)
         else:
             raise NotFoundError(f"job {job.id} was made before, and has left since")
         told.append(line)
@@ -230,12 +230,12 @@ class JobsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     shared=True,
     example=Example(query={"kind": "command", "name": "ti", "fields": "id,name,status"}),
 )
-async def list_jobs(call: Call, query: JobsQuery) -> Page[shapes.Job]:
+async def list_jobs(call: Call, query: JobsQuery) -> Page[job_shapes.Job]:
     """Jobs, the newest first.
 
     A filter looks at the newest 2,000 jobs from the cursor on; follow `next` to look further.
     """
-    check_fields(shapes.Job, query.fields)
+    check_fields(job_shapes.Job, query.fields)
     page = await call.services.read(
         page_jobs,
         status=query.status,
@@ -245,13 +245,13 @@ async def list_jobs(call: Call, query: JobsQuery) -> Page[shapes.Job]:
         limit=query.limit,
     )
     return Page(
-        [shapes.job_line(job) for job in page.jobs],
+        [job_shapes.job_line(job) for job in page.jobs],
         None if page.last is None else cursor_of("job", page.last),
     )
 
 
 @jobs.get("/jobs/{job}", needs=Role.VIEWER, shared=True, versioned=True, example=_JOB)
-async def show_job(call: Call, job: JobRef) -> shapes.Job:
+async def show_job(call: Call, job: JobRef) -> job_shapes.Job:
     """How a job stands: status, progress, last and next run.
 
     The `ETag` is good for `If-Match`.
@@ -259,8 +259,8 @@ async def show_job(call: Call, job: JobRef) -> shapes.Job:
     return await call.services.read(_known, job)
 
 
-async def _known(connection: Connection, job: str) -> shapes.Job:
-    return shapes.job_line(await read_job(connection, await find_job(connection, job)))
+async def _known(connection: Connection, job: str) -> job_shapes.Job:
+    return job_shapes.job_line(await read_job(connection, await find_job(connection, job)))
 
 
 class RunsOfJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -368,7 +368,7 @@ class JobChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         headers={"If-Match": '"1"'},
     ),
 )
-async def change_job(call: Call, job: JobRef, body: JobChange) -> shapes.Job:
+async def change_job(call: Call, job: JobRef, body: JobChange) -> job_shapes.Job:
     """Reschedule, pause, resume or cancel a job: one of them at a time.
 
     With `If-Match` it is changed only if it is still at that version; a 412 has how it is now
@@ -397,7 +397,7 @@ async def change_job(call: Call, job: JobRef, body: JobChange) -> shapes.Job:
             headers=((b"etag", version_tag(current.version)),),
             current=current,
         ) from None
-    return shapes.job_line(line)
+    return job_shapes.job_line(line)
 
 
 def _wanted(call: Call) -> int | None:
