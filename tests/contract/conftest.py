@@ -18,6 +18,7 @@ from mainspring.config import Config, Listening
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.roles import Role
 from mainspring.domain.specs import DagSpec, ParameterSpec, TaskSpec
+from mainspring.schedule.calendars import CalendarSpec
 from mainspring.schedule.parsing import schedule_from
 from mainspring.store.backfill_orders import BackfillOrder, create_backfill, reserve_backfill
 from mainspring.store.connection import Connection
@@ -25,7 +26,8 @@ from mainspring.store.dags import register_dag
 from mainspring.store.dead_letters import list_groups
 from mainspring.store.letter_shapes import group_id
 from mainspring.store.logs import append_log
-from mainspring.store.schedule_changes import Intent, create_schedule
+from mainspring.store.schedule_changes import Intent, create_schedule, put_calendar
+from mainspring.store.snapshots import keep_snapshot
 from mainspring.store.tokens import create_token, new_secret
 from tests.support.factory import BareWorker, failure, start_run
 from tests.support.job_stage import JobStage, command
@@ -150,6 +152,8 @@ async def things(connection: Connection, finished: int) -> dict[str, str]:
     await create_schedule(connection, nightly, by="ada")
     daily = schedule_from("0 3 * * *")
     await JobStage(connection).make(command("tidy", schedule=daily))
+    await keep_snapshot(connection, "snapshot", b"packed")
+    await put_calendar(connection, "weekends", CalendarSpec(weekdays=("sat", "sun")))
     failed = await fail_run(connection, "extract", "connection refused")
     [group] = await list_groups(connection)
     likeness = group_id(group.likeness)
@@ -158,6 +162,7 @@ async def things(connection: Connection, finished: int) -> dict[str, str]:
         "schedule": nightly.name,
         "group": likeness,
         "e-3f9ac1d2": likeness,
+        "other": str(failed),
         "4098": str(failed),
         "backfill": str(await backfill_days(connection, 3)),
         "job": "tidy",

@@ -27,7 +27,7 @@ async def filled(api: Api, route: Route, things: dict[str, str]) -> tuple[str, s
     """Path and query of the route's example, with numbers of things that are there."""
     path = route.path
     for name, value in route.example.path.items():
-        value = things.get(name, value)
+        value = things.get(value) or things.get(name, value)
         if name == "token":
             made = await create_token(
                 api.connection, new_secret(), name="of-the-example", role=Role.VIEWER

@@ -80,6 +80,8 @@ class Road:
         call = Call(self._services, headers, scope["mainspring.request"], caller, secret, key)
         if route.shared:
             assert caller is not None
+            if route.waits is not None:
+                await route.waits(call, **arguments)
             what = (caller.tenant_id, scope["path"], scope.get("query_string", b""))
             answer = await self._sharing.share(what, lambda: self._handle(call, arguments))
         elif key is None or caller is None or route.repeats:

@@ -197,17 +197,17 @@ def _problem(status: int, schema_of: dict[str, Schema]) -> Schema:
 
 
 def _partial(routes: Sequence[Route], schema_of: dict[str, Schema], components: Schema) -> Schema:
-    """Pages and items of which a caller wanted some fields only."""
+    """Pages, items and documents of which a caller wanted some fields only."""
     made: Schema = {}
     for route in routes:
         if _has_fields(route):
             name = schema_of[_key(route.answer)]["$ref"].removeprefix(_SCHEMAS)
             schema = components[name]
+            if "items" not in schema["properties"]:
+                made[f"{name}Part"] = _part(name, schema)
+                continue
             items = schema["properties"]["items"]["items"]["$ref"].removeprefix(_SCHEMAS)
-            made[f"{items}Part"] = {
-                **{key: value for key, value in components[items].items() if key != "required"},
-                "title": f"{items}Part",
-            }
+            made[f"{items}Part"] = _part(items, components[items])
             made[f"{name}Part"] = {
                 "title": f"{name}Part",
                 "type": "object",
@@ -218,6 +218,12 @@ def _partial(routes: Sequence[Route], schema_of: dict[str, Schema], components: 
                 "required": ["items"],
             }
     return made
+
+
+def _part(name: str, schema: Schema) -> Schema:
+    """The same, with nothing that has to be there."""
+    rest = {key: value for key, value in schema.items() if key != "required"}
+    return {**rest, "title": f"{name}Part"}
 
 
 def _has_fields(route: Route) -> bool:

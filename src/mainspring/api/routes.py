@@ -68,6 +68,8 @@ class Route(msgspec.Struct, frozen=True):
     """Whether the handler itself sees to it that a repeated Idempotency-Key has one effect."""
     shared: bool
     """Whether the answer depends on nothing but path and query, so that callers may share it."""
+    waits: Handler | None
+    """What is waited for before a shared answer is read: it takes what the handler takes."""
     versioned: bool
     """Whether the answer has a `version`, which goes into its ETag."""
 
@@ -126,6 +128,7 @@ def route_of(
     body_bytes_max: int = BODY_BYTES_MAX,
     repeats: bool = False,
     shared: bool = False,
+    waits: Handler | None = None,
     versioned: bool = False,
 ) -> Route:
     types = typing.get_type_hints(handler, include_extras=True)
@@ -155,6 +158,7 @@ def route_of(
         body_bytes_max=body_bytes_max,
         repeats=repeats,
         shared=shared,
+        waits=waits,
         versioned=versioned,
     )
 

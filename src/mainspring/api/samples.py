@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union
@@ -93,6 +93,8 @@ def sample(kind: Any, name: str = "") -> Any:
         return sample(next(each for each in arguments if each is not NoneType), name)
     if origin is Literal:
         return arguments[0]
+    if origin is tuple and ... not in arguments:
+        return [sample(each, name) for each in arguments]
     if origin in (list, tuple, set, frozenset):
         return [sample(arguments[0], name.removesuffix("s"))]
     if origin in (dict, Mapping):
@@ -119,6 +121,8 @@ def _plain(kind: Any, name: str) -> Any:
             return 1.5
         if issubclass(found, datetime):
             return "2026-11-15T01:00:00Z"
+        if issubclass(found, date):
+            return "2026-12-24"
         if issubclass(found, str):
             return name or "text"
     return {}

@@ -91,7 +91,7 @@ class Server:
         """Take no new callers, answer those that are there, and end. Twice: at once."""
         if self._uvicorn.should_exit:
             self._uvicorn.force_exit = True
-        self._services.stopping = True
+        self._services.release()
         self._uvicorn.should_exit = True
 
     async def _find(self, secret: str) -> Caller | None:

@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from mainspring.api.metrics import Metrics
+from mainspring.api.watching import Watcher
 from mainspring.client import Client
 from mainspring.client.link import Address, Link
 from mainspring.domain.errors import UnavailableError
 from mainspring.logs.places import Places
 from mainspring.logs.read import LogReader
 from mainspring.store.connection import Connection
+from mainspring.store.logs import find_grown_logs
+from mainspring.store.reading import find_ended_runs
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -85,13 +88,25 @@ class Services:
         self.write = self._writers.ask
         """For short changes that no method of the client makes."""
         self.logs = LogReader(self.read, Places(home))
+        self.ends = Watcher(lambda runs: self.read(find_ended_runs, runs))
+        """Of runs."""
+        self.grown = Watcher(lambda places: self.read(find_grown_logs, places))
+        """Logs, by task, term and byte."""
         self.stopping = False
         """Whether nobody should send new callers here."""
 
     async def open(self) -> None:
         await self.client.__aenter__()
 
+    def release(self) -> None:
+        """Let nobody wait any more: the server is stopping."""
+        self.stopping = True
+        self.ends.release()
+        self.grown.release()
+
     async def close(self) -> None:
+        await self.ends.close()
+        await self.grown.close()
         await self.client.__aexit__(None, None, None)
         await self._readers.close()
         await self._writers.close()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
-from itertools import islice
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,10 +13,9 @@ from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.schedule.calendars import Calendar, CalendarSpec
+    from mainspring.schedule.calendars import CalendarSpec
+    from mainspring.store.calendar_documents import CalendarBase
 
-_DAYS_AHEAD = 366
-_DAYS_SHOWN = 10
 _DATES_LISTED = 3
 
 
@@ -104,38 +102,21 @@ def given_date(text: str, option: str) -> date:
         ) from None
 
 
-async def given_calendar(client: Client, name: str) -> CalendarSpec:
-    """The calendar of this name, or an error that knows the nearest one."""
-    from mainspring.domain.errors import NotFoundError
-    from mainspring.domain.names import closest, shown
-    from mainspring.store.schedule_changes import read_calendars
-
-    known = await client.ask(read_calendars)
-    if name not in known:
-        hint = closest(name, sorted(known)) or "`mainspring calendar put` makes one"
-        raise NotFoundError(f"there is no calendar {shown(name)}", hint=hint)
-    return known[name]
-
-
 async def _list(client: Client, as_json: bool) -> None:
     from mainspring.cli.output import console, print_json, table
     from mainspring.cli.words import number, safe
-    from mainspring.store.schedule_changes import read_calendars
-    from mainspring.store.schedule_reading import list_schedules
+    from mainspring.store.calendar_documents import read_calendar_lines
 
-    specs = await client.ask(read_calendars)
-    named = [name for line in await client.ask(list_schedules) for name in line.spec.exclude]
+    found = await client.ask(read_calendar_lines)
     if as_json:
-        print_json(
-            [_shape(name, spec) | {"schedules": named.count(name)} for name, spec in specs.items()]
-        )
+        print_json(found)
         return
-    if not specs:
+    if not found:
         console().print("There is no calendar; `mainspring calendar put` makes one.")
         return
     lines = table("calendar", "days", "schedules", right=["schedules"], fold=["days"])
-    for name, spec in specs.items():
-        lines.add_row(safe(name), safe(_words(spec)), number(named.count(name)))
+    for line in found:
+        lines.add_row(safe(line.name), safe(_words(line)), number(line.schedules))
     console().print(lines)
 
 
@@ -145,75 +126,58 @@ async def _show(client: Client, name: str, as_json: bool) -> None:
     from mainspring.cli.output import console, faint, indented, pairs, print_json, table
     from mainspring.cli.words import safe
     from mainspring.domain.names import listed
-    from mainspring.schedule.calendars import Calendar
+    from mainspring.store.calendar_documents import read_calendar
 
-    spec = await given_calendar(client, name)
-    schedules = await _excluding(client, name)
-    today = datetime.now(UTC).date()
-    days = list(islice(_days(Calendar(spec), today), _DAYS_SHOWN))
+    found = await client.ask(read_calendar, name)
     if as_json:
-        ahead = [{"date": day, "name": why or None} for day, why in days]
-        print_json(_shape(name, spec) | {"schedules": schedules, "next": ahead})
+        print_json(found)
         return
     out = console()
     out.print(Text(safe(name), style="bold"))
     out.print(
         pairs(
             [
-                ("days", safe(_words(spec))),
-                ("excluded by", safe(listed(schedules)) or "no schedule"),
+                ("days", safe(_words(found))),
+                ("excluded by", safe(listed(found.schedules)) or "no schedule"),
             ]
         )
     )
     lines = table("next", "", fold=[""])
-    for day, why in days:
-        lines.add_row(f"{day:%a %Y-%m-%d}", faint(safe(why)))
+    for day in found.next:
+        lines.add_row(f"{day.date:%a %Y-%m-%d}", faint(safe(day.name or "")))
     out.print()
-    out.print(indented(lines) if days else faint("  No day in the coming year."))
+    out.print(indented(lines) if found.next else faint("  No day in the coming year."))
 
 
 async def _put(client: Client, name: str, spec: CalendarSpec, as_json: bool) -> None:
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.words import counted, safe
-    from mainspring.store.schedule_changes import put_calendar
+    from mainspring.store.calendar_documents import keep_calendar
 
-    await client.ask(put_calendar, name, spec)
-    schedules = await _excluding(client, name)
+    found = await client.ask(keep_calendar, name, spec)
     if as_json:
-        print_json(_shape(name, spec) | {"schedules": schedules})
+        print_json(found)
         return
-    console().print(f"Calendar {safe(name)} holds {safe(_words(spec))}.")
-    if schedules:
-        follow = "follows" if len(schedules) == 1 else "follow"
+    console().print(f"Calendar {safe(name)} holds {safe(_words(found))}.")
+    if found.schedules:
+        follow = "follows" if len(found.schedules) == 1 else "follow"
         console().print(
-            faint(f"{counted(len(schedules), 'schedule')} {follow} with the next fire.")
+            faint(f"{counted(len(found.schedules), 'schedule')} {follow} with the next fire.")
         )
 
 
 async def _remove(client: Client, name: str) -> None:
     from mainspring.cli.output import console
     from mainspring.cli.words import safe
+    from mainspring.store.calendar_documents import known_calendar
     from mainspring.store.schedule_changes import remove_calendar
 
-    await given_calendar(client, name)
+    await client.ask(known_calendar, name)
     await client.ask(remove_calendar, name)
     console().print(f"Calendar {safe(name)} is removed.")
 
 
-async def _excluding(client: Client, name: str) -> list[str]:
-    from mainspring.store.schedule_reading import list_schedules
-
-    return [line.name for line in await client.ask(list_schedules) if name in line.spec.exclude]
-
-
-def _days(calendar: Calendar, today: date) -> Iterator[tuple[date, str]]:
-    for ahead in range(_DAYS_AHEAD):
-        day = today + timedelta(days=ahead)
-        if calendar.excludes(day):
-            yield day, calendar.why(day)
-
-
-def _words(spec: CalendarSpec) -> str:
+def _words(spec: CalendarBase) -> str:
     """`saturday and sunday; 2026-12-24; public holidays of DE-BY`."""
     parts: list[str] = []
     if spec.weekdays:
@@ -231,13 +195,3 @@ def _words(spec: CalendarSpec) -> str:
 
 def _and(items: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]]))
-
-
-def _shape(name: str, spec: CalendarSpec) -> dict[str, Any]:
-    return {
-        "name": name,
-        "dates": spec.dates,
-        "weekdays": spec.weekdays,
-        "country": spec.country,
-        "subdivision": spec.subdivision,
-    }

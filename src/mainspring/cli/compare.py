@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from mainspring.cli.options import home_option, json_option
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.client import Client
-    from mainspring.domain.comparing import Facts, Pair
-    from mainspring.store.reading import RunLine
+    from mainspring.store.comparison import ComparedTask, ComparedTasks, Comparison
 
 
 @click.command()
@@ -33,155 +31,86 @@ def compare(first: str, second: str, as_json: bool, home: Path | None) -> None:
     with_client(home, _compare, first, second, as_json)
 
 
-class _Side(NamedTuple):
-    run: RunLine
-    parameters: dict[str, Any]
-    tasks: dict[str, Facts]
-
-
 async def _compare(client: Client, first: str, second: str, as_json: bool) -> None:
-    from mainspring.cli.output import print_json
-
-    sides = await _side(client, first), await _side(client, second)
-    if as_json:
-        print_json(_document(*sides))
-    else:
-        _print(*sides)
-
-
-async def _side(client: Client, reference: str) -> _Side:
     from mainspring.cli.given import given_run
-    from mainspring.domain.comparing import Facts
-    from mainspring.store import reading
-    from mainspring.store.shapes import RESULT_BYTES_MAX, task_seconds
+    from mainspring.cli.output import print_json
+    from mainspring.store.comparison import read_comparison
 
-    run = await client.ask(reading.read_run, await given_run(client, reference))
-    tasks = await client.ask(reading.list_tasks, run, result_bytes=RESULT_BYTES_MAX)
-    return _Side(
-        run,
-        msgspec.json.decode(await client.ask(reading.read_run_parameters, run.id)),
-        {
-            task.name: Facts(
-                task.state,
-                task.attempt,
-                task_seconds(task, run.read_at),
-                task.result,
-                task.result_bytes,
-            )
-            for task in tasks
-        },
-    )
+    ids = await given_run(client, first), await given_run(client, second)
+    found = await client.ask(read_comparison, *ids)
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
 
 
-def _document(first: _Side, second: _Side) -> dict[str, Any]:
-    from mainspring.domain.comparing import compare_tasks, compare_values
-    from mainspring.store import shapes
-
-    return {
-        "runs": [shapes.run_line(first.run), shapes.run_line(second.run)],
-        "same_dag": first.run.dag == second.run.dag,
-        "same_version": first.run.version_id == second.run.version_id,
-        "same_code": first.run.snapshot == second.run.snapshot,
-        "parameters": [
-            {
-                "name": value.name,
-                "values": [_given(value.first), _given(value.second)],
-                "given": [value.first is not msgspec.UNSET, value.second is not msgspec.UNSET],
-            }
-            for value in compare_values(first.parameters, second.parameters)
-        ],
-        "tasks": [
-            {
-                "name": pair.name,
-                "changed": [] if None in (pair.first, pair.second) else pair.changed,
-                "runs": [_facts(pair.first), _facts(pair.second)],
-            }
-            for pair in compare_tasks(first.tasks, second.tasks)
-        ],
-    }
-
-
-def _given(value: Any) -> Any:
-    return None if value is msgspec.UNSET else value
-
-
-def _facts(facts: Facts | None) -> dict[str, Any] | None:
-    if facts is None:
-        return None
-    whole = facts.result is not None and len(facts.result) == facts.result_bytes
-    return {
-        "state": facts.state,
-        "attempt": facts.attempt,
-        "duration_seconds": facts.seconds,
-        "result": msgspec.Raw(facts.result) if whole and facts.result else None,
-        "result_bytes": facts.result_bytes,
-    }
-
-
-def _print(first: _Side, second: _Side) -> None:
+def _print(found: Comparison) -> None:
     from mainspring.cli.graphs import TREE_TASKS_MAX
     from mainspring.cli.output import console, faint, indented, table
     from mainspring.cli.words import counted, safe
-    from mainspring.domain.comparing import compare_tasks
 
     out = console()
-    out.print(indented(_heads(first, second)))
-    pairs = compare_tasks(first.tasks, second.tasks)
-    shown = pairs if len(pairs) <= TREE_TASKS_MAX else [pair for pair in pairs if pair.changed]
-    names = (f"run {first.run.id}", f"run {second.run.id} ")
+    out.print(indented(_heads(found)))
+    shown = found.tasks
+    if len(shown) > TREE_TASKS_MAX:
+        shown = [task for task in found.tasks if task.changed or None in task.runs]
+    names = (f"run {found.runs[0].id}", f"run {found.runs[1].id} ")
     lines = table("task", names[0], "took", "attempts", names[1], "took ", "attempts ", "changed")
-    for pair in shown:
+    for task in shown:
         lines.add_row(
-            safe(pair.name),
-            *_cells(pair.first),
-            *_cells(pair.second),
-            _changed(pair, first.run.id, second.run.id),
+            safe(task.name),
+            *(cell for run in task.runs for cell in _cells(run)),
+            _changed(task, found),
         )
     out.print()
     out.print(indented(lines))
-    if len(shown) < len(pairs):
-        out.print(faint(f"  {counted(len(pairs) - len(shown), 'other task')} do not differ"))
+    if len(shown) < len(found.tasks):
+        others = counted(len(found.tasks) - len(shown), "other task")
+        out.print(faint(f"  {others} do not differ"))
 
 
-def _heads(first: _Side, second: _Side) -> Any:
+def _heads(found: Comparison) -> Any:
     from mainspring.cli.output import state_text, table
-    from mainspring.cli.words import clock, lasted, safe, value_words
-    from mainspring.domain.comparing import compare_values
+    from mainspring.cli.words import clock, safe, value_words
     from mainspring.domain.states import RUN
 
-    runs = (first.run, second.run)
-    lines = table("", f"run {first.run.id}", f"run {second.run.id} ")
+    runs = found.runs
+    lines = table("", f"run {runs[0].id}", f"run {runs[1].id} ")
     lines.add_row("dag", *(safe(run.dag) for run in runs))
     lines.add_row("state", *(state_text(RUN, run.state) for run in runs))
     lines.add_row("version", *(str(run.version) for run in runs))
     lines.add_row("code", *(run.snapshot[:12] for run in runs))
     lines.add_row("created", *(clock(run.created_at) for run in runs))
-    lines.add_row("took", *(lasted(run.started_at, run.finished_at, run.read_at) for run in runs))
-    for value in compare_values(first.parameters, second.parameters):
+    lines.add_row("took", *(_took(run.duration_seconds) for run in runs))
+    for parameter in found.parameters:
         lines.add_row(
-            f"parameter {safe(value.name)}",
+            f"parameter {safe(parameter.name)}",
             *(
-                "–" if given is msgspec.UNSET else value_words(given)
-                for given in (value.first, value.second)
+                value_words(value) if given else "–"
+                for value, given in zip(parameter.values, parameter.given, strict=True)
             ),
         )
     return lines
 
 
-def _cells(facts: Facts | None) -> tuple[Text | str, str, str]:
+def _cells(task: ComparedTask | None) -> tuple[Text | str, str, str]:
     from mainspring.cli.output import state_text
-    from mainspring.domain.durations import format_duration
     from mainspring.domain.states import TASK
 
-    if facts is None:
+    if task is None:
         return "–", "", ""
-    took = "" if facts.seconds is None else format_duration(facts.seconds)
-    return state_text(TASK, facts.state), took, str(facts.attempt)
+    return state_text(TASK, task.state), _took(task.duration_seconds), str(task.attempt)
 
 
-def _changed(pair: Pair, first_id: int, second_id: int) -> str:
-    if pair.first is None:
-        return f"only in run {second_id}"
-    if pair.second is None:
-        return f"only in run {first_id}"
-    return ", ".join(pair.changed)
+def _took(seconds: float | None) -> str:
+    from mainspring.domain.durations import format_duration
+
+    return "" if seconds is None else format_duration(seconds)
+
+
+def _changed(task: ComparedTasks, found: Comparison) -> str:
+    if task.runs[0] is None:
+        return f"only in run {found.runs[1].id}"
+    if task.runs[1] is None:
+        return f"only in run {found.runs[0].id}"
+    return ", ".join(task.changed)

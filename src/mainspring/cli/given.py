@@ -14,7 +14,7 @@ import msgspec
 
 from mainspring.cli.words import parse_moment
 from mainspring.domain.errors import InputError, NotFoundError
-from mainspring.domain.names import closest, listed, shown
+from mainspring.domain.names import closest, shown
 from mainspring.domain.parameters import parse_cli_value
 from mainspring.domain.specs import PAYLOAD_BYTES_MAX, DagSpec
 
@@ -104,14 +104,9 @@ async def given_run(client: Client, text: str) -> int:
 
 def given_task(spec: DagSpec, run_id: int, name: str) -> int:
     """The number of a run's task."""
-    for node, task in enumerate(spec.tasks):
-        if task.name == name:
-            return node
-    names = [task.name for task in spec.tasks]
-    near = closest(name, names)
-    every = f"its tasks are {listed(names)}"
-    hint = f"{near} {every}" if near.startswith("did you mean") else every
-    raise NotFoundError(f"run {run_id} has no task {shown(name)}", hint=hint)
+    from mainspring.store.reading import node_named
+
+    return node_named(spec, run_id, name)
 
 
 def person() -> str:

@@ -47,8 +47,6 @@ async def _mark(
     result: str | None,
     as_json: bool,
 ) -> None:
-    from msgspec.structs import asdict
-
     from mainspring.cli.given import given_run, given_task, person
     from mainspring.cli.output import print_json
     from mainspring.store import shapes
@@ -61,14 +59,7 @@ async def _mark(
     marked = await client.mark(run.id, task, state, Deed(person(), note), result=content)
     run = await client.ask(read_run, run.id)
     if as_json:
-        told = {
-            "task": task,
-            "marked": state,
-            "repeated": marked.repeated,
-            "stopped": marked.claimed,
-            "opened": list(marked.opened),
-        }
-        print_json({**asdict(shapes.run_line(run)), **told})
+        print_json(shapes.run_marked(run, task, state, marked))
     else:
         _print(run, task, state, marked)
 

@@ -27,8 +27,6 @@ def priority(run: str, priority: int, as_json: bool, home: Path | None) -> None:
 
 
 async def _priority(client: Client, reference: str, priority: int, as_json: bool) -> None:
-    from msgspec.structs import asdict
-
     from mainspring.cli.given import given_run
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import counted, safe
@@ -39,8 +37,7 @@ async def _priority(client: Client, reference: str, priority: int, as_json: bool
     changed = await client.set_priority(run_id, priority)
     run = await client.ask(read_run, run_id)
     if as_json:
-        line = asdict(shapes.run_line(run))
-        print_json({**line, "priority": priority, "changed_tasks": changed})
+        print_json(shapes.run_reordered(run, priority, changed))
     elif changed:
         it = f"run {run.id} of {safe(run.dag)}"
         console().print(f"{it}: {counted(changed, 'task')} now with priority {priority}")

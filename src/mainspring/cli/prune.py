@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,6 @@ from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-
-_RUNS_PER_STEP = 1000
 
 
 @click.command()
@@ -40,53 +38,32 @@ def prune(keep: str | None, dry_run: bool, as_json: bool, home: Path | None) -> 
 
 
 async def _prune(client: Client, keep: timedelta, home: Path, dry_run: bool, as_json: bool) -> None:
+    from msgspec.structs import replace
+
     from mainspring.cli.output import console, error_console, print_json
     from mainspring.cli.words import counted
-    from mainspring.store.history import KEYS_KEPT, count_old, prune_step
-    from mainspring.store.reading import read_clock
+    from mainspring.store.pruning import prune_some
 
-    now = await client.ask(read_clock)
-    cutoff, keys_before = now - keep, now - min(keep, KEYS_KEPT)
-    runs = periods = objects = 0
-    if dry_run:
-        runs = await client.ask(count_old, cutoff)
-    else:
-        with error_console().status("pruning") as status:
-            while pruned := await client.ask(
-                prune_step, finished_before=cutoff, keys_before=keys_before, limit=_RUNS_PER_STEP
-            ):
-                runs, periods = runs + pruned.runs, periods + pruned.periods
-                status.update(f"pruned {counted(runs, 'run')} and {counted(periods, 'period')}")
-            await _forget_jobs(client, cutoff)
-            objects = await _remove_objects(client, home)
+    with error_console().status("pruning") as status:
+        done = await client.ask(prune_some, keep, dry_run=dry_run, steps_max=1)
+        while done.more:
+            runs, periods = done.runs, done.periods
+            status.update(f"pruned {counted(runs, 'run')} and {counted(periods, 'period')}")
+            step = await client.ask(prune_some, keep, steps_max=1)
+            done = replace(step, runs=runs + step.runs, periods=periods + step.periods)
+        if not dry_run:
+            done = replace(done, objects=await _remove_objects(client, home))
     if as_json:
-        print_json(
-            {
-                "dry_run": dry_run,
-                "finished_before": cutoff,
-                "runs": runs,
-                "periods": periods,
-                "objects": objects,
-            }
-        )
+        print_json(done)
         return
-    went = f"{counted(runs, 'run')} finished before {cutoff:%Y-%m-%d %H:%M} UTC"
+    went = f"{counted(done.runs, 'run')} finished before {done.finished_before:%Y-%m-%d %H:%M} UTC"
     out = console()
     if dry_run:
         out.print(f"{went}; none was pruned.")
     else:
-        more = f", and {counted(periods, 'whole period')}" if periods else ""
-        more += f", with {counted(objects, 'object')}" if objects else ""
+        more = f", and {counted(done.periods, 'whole period')}" if done.periods else ""
+        more += f", with {counted(done.objects, 'object')}" if done.objects else ""
         out.print(f"Pruned: {went}{more}.")
-
-
-async def _forget_jobs(client: Client, cutoff: datetime) -> None:
-    """Those that are over, after their runs."""
-    from mainspring.store.jobs import forget_jobs
-
-    above: int | None = 0
-    while above is not None:
-        above = (await client.ask(forget_jobs, cutoff, above, _RUNS_PER_STEP)).last
 
 
 async def _remove_objects(client: Client, home: Path) -> int:

@@ -151,10 +151,10 @@ def _calendars(
 
 
 async def _stored_calendars(client: Client, names: Sequence[str]) -> dict[str, Calendar]:
-    from mainspring.cli.calendar import given_calendar
     from mainspring.schedule.calendars import Calendar
+    from mainspring.store.calendar_documents import known_calendar
 
-    return {name: Calendar(await given_calendar(client, name)) for name in names}
+    return {name: Calendar(await client.ask(known_calendar, name)) for name in names}
 
 
 def _print(words: str, fires: Sequence[PreviewedFire], count: int, until: str | None) -> None:

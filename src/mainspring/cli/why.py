@@ -1,4 +1,4 @@
-"""`mainspring run why`: reads the facts, lets `explain` find the words."""
+"""`mainspring run why`: what `store.why` finds, on the screen."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import click
 from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
-    from mainspring.cli.explain import Cause, Explanation
     from mainspring.client import Client
-    from mainspring.store.reading import Situation
+    from mainspring.store.explain import Cause
+    from mainspring.store.why import Why
 
 
 @click.command()
@@ -28,30 +28,20 @@ def why(run: str, task: str | None, as_json: bool, home: Path | None) -> None:
 
 
 async def _why(client: Client, reference: str, task: str | None, as_json: bool) -> None:
-    from mainspring.cli import explain
-    from mainspring.cli.given import given_run, given_task
-    from mainspring.domain.states import TaskState
-    from mainspring.store import reading
+    from mainspring.cli.given import given_run
+    from mainspring.cli.output import print_json
+    from mainspring.store.reading import read_run
+    from mainspring.store.why import read_why
 
-    run = await client.ask(reading.read_run, await given_run(client, reference))
-    situation = await client.ask(reading.read_situation, run)
-    node = None if task is None else given_task(situation.spec, run.id, task)
-    roots = explain.told(situation, explain.roots(situation, node))
-    told = [situation.tasks[root] for root in roots]
-    waiting = [each.id for each in told if each.state is TaskState.READY]
-    explanation = explain.explain(
-        situation,
-        node,
-        await client.ask(reading.last_attempts, [each.id for each in told]),
-        await client.ask(reading.count_ahead, waiting) if waiting else {},
-    )
+    run = await client.ask(read_run, await given_run(client, reference))
+    found = await client.ask(read_why, run, task)
     if as_json:
-        _print_json(situation, node, explanation)
+        print_json(found)
     else:
-        _print(node, explanation)
+        _print(found)
 
 
-def _print(node: int | None, explanation: Explanation) -> None:
+def _print(found: Why) -> None:
     from rich.console import Group
 
     from mainspring.cli.output import bullets, console, faint, indented, mark_text
@@ -59,24 +49,24 @@ def _print(node: int | None, explanation: Explanation) -> None:
     from mainspring.domain.states import TASK
 
     out = console()
-    out.print(explanation.headline)
-    if node is not None and len(explanation.causes) == 1:
+    out.print(found.headline)
+    if found.task is not None and len(found.causes) == 1:
         # The headline tells it.
-        for line in _steps(explanation.causes[0]):
+        for line in _steps(found.causes[0]):
             out.print(faint(f"  {line}"))
         return
-    if not explanation.causes:
+    if not found.causes:
         return
     lines = [
         (
             mark_text(TASK.facts[cause.state].tone),
             Group(cause.text, *(faint(line) for line in _steps(cause))),
         )
-        for cause in explanation.causes
+        for cause in found.causes
     ]
     out.print(indented(bullets(lines)))
-    if explanation.more:
-        out.print(faint(f"  … and {counted(explanation.more, 'other')}"))
+    if found.more:
+        out.print(faint(f"  … and {counted(found.more, 'other')}"))
 
 
 def _steps(cause: Cause) -> list[str]:
@@ -84,22 +74,3 @@ def _steps(cause: Cause) -> list[str]:
         f"→ {step.text}: {step.command}" if step.command else f"→ {step.text}"
         for step in cause.unblocks
     ]
-
-
-def _print_json(situation: Situation, node: int | None, explanation: Explanation) -> None:
-    from mainspring.cli.output import print_json
-
-    run = situation.run
-    print_json(
-        {
-            "run": run.id,
-            "dag": run.dag,
-            "task": None if node is None else situation.tasks[node].name,
-            "state": run.state if node is None else situation.tasks[node].state,
-            "headline": explanation.headline,
-            "causes": explanation.causes,
-            "more": explanation.more,
-            "dag_pause": situation.dag.pause,
-            "dag_gone_at": situation.dag.gone_at,
-        }
-    )

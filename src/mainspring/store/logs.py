@@ -136,6 +136,15 @@ async def follow_logs(
     return [LogChunk(**row) for row in rows]
 
 
+async def find_grown_logs(
+    connection: Connection, places: Sequence[tuple[int, int, int]]
+) -> list[tuple[int, int, int]]:
+    """Those (task, term, byte) where something is to be read, or nothing will come any more."""
+    columns = [list(column) for column in zip(*places, strict=True)]
+    rows = await fetch(connection, statement("find_grown_logs"), *columns)
+    return [(row["task_id"], row["term"], row["start"]) for row in rows]
+
+
 # --- moving -------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from mainspring.domain.errors import NotFoundError
 from mainspring.domain.lanes import EVERY_QUEUE, Lane, SlotKind
+from mainspring.domain.names import closest, listed, shown
 from mainspring.domain.outcomes import Error
 from mainspring.domain.specs import DagSpec, with_options
 from mainspring.domain.states import RUN, AttemptState, RunState, TaskState
@@ -368,6 +369,11 @@ async def read_run(
     return run_line(rows[0])
 
 
+async def find_ended_runs(connection: Connection, run_ids: Sequence[int]) -> list[int]:
+    """Those of these runs that have ended, or are not there."""
+    return [row["id"] for row in await fetch(connection, statement("find_ended_runs"), run_ids)]
+
+
 async def list_reruns(connection: Connection, run_id: int, *, limit: int = 100) -> list[int]:
     """Runs that were made from this one, on a later version."""
     return [row["id"] for row in await fetch(connection, statement("list_reruns"), run_id, limit)]
@@ -399,6 +405,18 @@ async def read_spec(connection: Connection, run: RunLine) -> DagSpec:
         return spec
     tasks = tuple(with_options(task, *rows[0].values()) for task in spec.tasks)
     return msgspec.structs.replace(spec, tasks=tasks)
+
+
+def node_named(spec: DagSpec, run_id: int, name: str) -> int:
+    """The number of a run's task, or an error that knows the nearest one."""
+    for node, task in enumerate(spec.tasks):
+        if task.name == name:
+            return node
+    names = [task.name for task in spec.tasks]
+    near = closest(name, names)
+    every = f"its tasks are {listed(names)}"
+    hint = f"{near} {every}" if near.startswith("did you mean") else every
+    raise NotFoundError(f"run {run_id} has no task {shown(name)}", hint=hint)
 
 
 # --- a run's tasks ------------------------------------------------------------------------

@@ -13,13 +13,17 @@ from typing import Any, Literal
 
 import msgspec
 
+from mainspring.domain.differences import Difference
 from mainspring.domain.durations import lasted_seconds
 from mainspring.domain.lanes import SlotKind
+from mainspring.domain.log_marks import Ending
 from mainspring.domain.outcomes import Error
 from mainspring.domain.specs import DagSpec, RetrySpec, TaskSpec, parents_of
 from mainspring.domain.states import AttemptState, RunState, TaskState
 from mainspring.store.dags import DagRow
 from mainspring.store.dead_letters import Remark
+from mainspring.store.logs import LogLine
+from mainspring.store.marks import Mark, Marked
 from mainspring.store.pauses import Pause, Paused
 from mainspring.store.reading import (
     AttemptLine,
@@ -150,6 +154,15 @@ class Version(Shape, frozen=True, kw_only=True):
     code_bytes: int | None
     in_use: bool
     in_folder: bool
+
+
+class VersionsDiffer(Shape, frozen=True, kw_only=True):
+    """What changed in a dag from one version to another."""
+
+    dag: str
+    before: int
+    after: int
+    difference: Difference
 
 
 class VersionChange(Shape, frozen=True, kw_only=True):
@@ -356,6 +369,26 @@ class RunAgain(Run, frozen=True, kw_only=True):
     reopened: list[str]
 
 
+class RunMarked(Run, frozen=True, kw_only=True):
+    """A run of which a task was closed by hand."""
+
+    task: str
+    marked: Literal["succeeded", "skipped"]
+    repeated: bool
+    """It was closed so before, and nothing was changed."""
+    stopped: bool
+    """Whether a worker had it in hand, and stops it."""
+    opened: list[str]
+    """Tasks that came after it and wait again."""
+
+
+class RunReordered(Run, frozen=True, kw_only=True):
+    """A run whose waiting tasks have another priority."""
+
+    priority: int
+    changed_tasks: int
+
+
 class TaskError(Shape, frozen=True, kw_only=True):
     """What went wrong in an attempt."""
 
@@ -448,6 +481,21 @@ def run_stopping(run: RunLine, asked: int) -> RunStopping:
 
 def run_again(run: RunLine, names: Sequence[str]) -> RunAgain:
     return RunAgain(**_run_fields(run), reopened=list(names))
+
+
+def run_marked(run: RunLine, task: str, state: Mark, marked: Marked) -> RunMarked:
+    return RunMarked(
+        **_run_fields(run),
+        task=task,
+        marked=state,
+        repeated=marked.repeated,
+        stopped=marked.claimed,
+        opened=list(marked.opened),
+    )
+
+
+def run_reordered(run: RunLine, priority: int, changed: int) -> RunReordered:
+    return RunReordered(**_run_fields(run), priority=priority, changed_tasks=changed)
 
 
 def _run_fields(run: RunLine) -> dict[str, Any]:
@@ -631,6 +679,28 @@ def remark_line(remark: Remark) -> ByHand:
 
 def error(found: Error) -> TaskError:
     return TaskError(type=found.type, message=found.message, trace=found.trace)
+
+
+class Log(Shape, frozen=True, kw_only=True):
+    """What one try of a task wrote, and whether that is all."""
+
+    task: str
+    attempt: int
+    term: int
+    state: str
+    log: Ending
+    bytes: int
+
+
+def log_line(log: LogLine, task: str) -> Log:
+    return Log(
+        task=task,
+        attempt=log.attempt,
+        term=log.term,
+        state=log.state,
+        log=log.mark.ending,
+        bytes=log.mark.bytes,
+    )
 
 
 # --- queues and workers -------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mainspring.api.resources.backfills import backfills
+from mainspring.api.resources.calendars import calendars
+from mainspring.api.resources.care import care
 from mainspring.api.resources.dags import dags
 from mainspring.api.resources.dead_letters import dead_letters
 from mainspring.api.resources.jobs import jobs
@@ -21,11 +23,13 @@ RESOURCES: Sequence[Resource] = (
     jobs,
     runs,
     schedules,
+    calendars,
     backfills,
     dead_letters,
     queues,
     workers,
     tokens,
+    care,
     operations,
 )
 ROUTES: Sequence[Route] = [route for resource in RESOURCES for route in resource.routes]

@@ -11,8 +11,9 @@ from msgspec import Meta
 from mainspring.api.calls import Call
 from mainspring.api.pages import Cursor, Fields, Limit, Page, check_fields, cursor_of, place_of
 from mainspring.api.repeating import used_otherwise
-from mainspring.api.resources.runs import RunId, RunsOfDag, page_of_runs
+from mainspring.api.resources.runs import OneRun, RunId, RunsOfDag, page_of_runs, until_ended
 from mainspring.api.routes import Example, Resource
+from mainspring.domain.differences import difference
 from mainspring.domain.errors import KeyConflict, NotFoundError
 from mainspring.domain.names import closest, name_problem, shown
 from mainspring.domain.roles import Role
@@ -22,11 +23,15 @@ from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow, read_dag
 from mainspring.store.run_documents import read_run_document
 from mainspring.store.schedule_reading import glance_at_schedules
-from mainspring.store.versions import list_versions
+from mainspring.store.versions import VERSIONS_MAX, list_versions, read_version
+from mainspring.store.versions import roll_back as roll_back_dag
+from mainspring.store.wakeups import notify_dags
 
 dags = Resource("dags", "Named graphs of tasks, their versions, and runs of them.")
 
 DagName = Annotated[str, Meta(max_length=200, description="A dag's name.")]
+
+VersionNumber = Annotated[int, Meta(ge=1, le=2**31 - 1, description="A version's number.")]
 
 SCHEDULES_MAX = 100
 """How many schedules are shown next to one dag."""
@@ -93,15 +98,86 @@ async def known_dag(connection: Connection, name: str) -> DagRow:
         raise NotFoundError(error.message, hint=closest(name, known) or error.hint) from None
 
 
+class Versions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    limit: Annotated[int, Meta(ge=1, le=VERSIONS_MAX, description="How many at most.")] = 50
+
+
 @dags.get("/dags/{dag}/versions", needs=Role.VIEWER, shared=True, example=_DAG)
-async def list_dag_versions(call: Call, dag: DagName) -> Page[shapes.Version]:
-    """The versions of a dag, the newest first."""
+async def list_dag_versions(call: Call, dag: DagName, query: Versions) -> Page[shapes.Version]:
+    """The versions of a dag, the newest first; the oldest are not told."""
 
     async def read(connection: Connection) -> Page[shapes.Version]:
         await known_dag(connection, dag)
-        return Page([shapes.version_line(line) for line in await list_versions(connection, dag)])
+        found = await list_versions(connection, dag, limit=query.limit)
+        return Page([shapes.version_line(line) for line in found])
 
     return await call.services.read(read)
+
+
+class TwoVersions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    before: Annotated[VersionNumber, Meta(description="The version to start from.")]
+    after: Annotated[VersionNumber, Meta(description="The version to compare with.")]
+
+
+@dags.get(
+    "/dags/{dag}/diff",
+    needs=Role.VIEWER,
+    shared=True,
+    example=Example(path={"dag": "daily_sales"}, query={"before": "1", "after": "1"}),
+)
+async def diff_versions(call: Call, dag: DagName, query: TwoVersions) -> shapes.VersionsDiffer:
+    """What changed in a dag from one version to another."""
+
+    async def read(connection: Connection) -> shapes.VersionsDiffer:
+        await known_dag(connection, dag)
+        return shapes.VersionsDiffer(
+            dag=dag,
+            before=query.before,
+            after=query.after,
+            difference=difference(
+                await read_version(connection, dag, query.before),
+                await read_version(connection, dag, query.after),
+            ),
+        )
+
+    return await call.services.read(read)
+
+
+class ToVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    version: VersionNumber
+
+
+@dags.post(
+    "/dags/{dag}/rollback",
+    needs=Role.OPERATOR,
+    example=Example(path={"dag": "daily_sales"}, body={"version": 1}),
+)
+async def roll_back(call: Call, dag: DagName, body: ToVersion) -> shapes.VersionChange:
+    """Let triggers of a dag use this version, with its code.
+
+    Runs that exist stay on theirs. It holds until a file that concerns the dag changes: its own, or
+    one that defines no other dag. The version that the folder has ends it at once.
+    """
+    await call.services.read(known_dag, dag)
+    return shapes.rolled_back(await call.services.write(roll_back_dag, dag, body.version))
+
+
+class Asked(msgspec.Struct, frozen=True):
+    asked: bool
+
+
+@dags.post("/dags/refresh", needs=Role.OPERATOR)
+async def refresh_dags(call: Call) -> Asked:
+    """Let engines ask their repositories of dags now, not in a while."""
+    await call.services.write(notify_dags)
+    return Asked(True)
+
+
+@dags.get("/file-problems", needs=Role.VIEWER, shared=True)
+async def list_file_problems(call: Call) -> Page[shapes.UnreadFile]:
+    """Files of dags that could not be read, and why."""
+    found = await call.services.read(reading.list_file_problems)
+    return Page([shapes.file_problem(problem) for problem in found])
 
 
 class PauseNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -179,13 +255,18 @@ async def list_dag_runs(call: Call, dag: DagName, query: RunsOfDag) -> Page[shap
     return await call.services.read(page_of_runs, query, dag)
 
 
+async def _until_ended(call: Call, dag: str, run: int, query: OneRun) -> None:
+    await until_ended(call, run, query)
+
+
 @dags.get(
     "/dags/{dag}/runs/{run}",
     needs=Role.VIEWER,
     shared=True,
+    waits=_until_ended,
     example=Example(path={"dag": "daily_sales", "run": "4097"}),
 )
-async def show_dag_run(call: Call, dag: DagName, run: RunId) -> shapes.RunWhole:
+async def show_dag_run(call: Call, dag: DagName, run: RunId, query: OneRun) -> shapes.RunWhole:
     """One run of a dag, as `/runs/{run}` tells it."""
 
     async def read(connection: Connection) -> shapes.RunWhole:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from mainspring.api.answers import Answer
+from mainspring.api.answers import Answer, encode
 from mainspring.api.calls import Call
 from mainspring.api.pages import (
     Cursor,
@@ -19,23 +20,35 @@ from mainspring.api.pages import (
     cursor_of,
     id_of,
 )
-from mainspring.api.problems import Refusal
+from mainspring.api.problems import Refusal, field_refusal
 from mainspring.api.repeating import used_otherwise
 from mainspring.api.routes import Example, Resource
+from mainspring.api.watching import Wait
 from mainspring.domain.errors import KeyConflict, NotFoundError
+from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN
+from mainspring.domain.log_marks import Ending
 from mainspring.domain.names import closest, shown
+from mainspring.domain.notes import NOTE_LENGTH_MAX
 from mainspring.domain.roles import Role
+from mainspring.domain.specs import PAYLOAD_BYTES_MAX
 from mainspring.domain.states import RunState
 from mainspring.store import reading, shapes
+from mainspring.store.comparison import Comparison, read_comparison
 from mainspring.store.connection import Connection
-from mainspring.store.logs import list_logs
+from mainspring.store.logs import LogLine
+from mainspring.store.logs import list_logs as find_logs
+from mainspring.store.marks import Mark as MarkedState
 from mainspring.store.reading import RunLine
 from mainspring.store.run_documents import read_run_document, read_run_tasks
+from mainspring.store.runs import Deed
+from mainspring.store.why import Why, read_why
 
 runs = Resource("runs", "What was executed, and what can be done to it.")
 
 SEEN_MAX = 2_000
 """How many runs one request looks at for those that fit a filter."""
+LOG_TASKS = 100
+"""Of how many tasks a page tells the logs."""
 LOG_BYTES_MAX = 1024 * 1024
 """How much of a log one answer holds."""
 
@@ -54,6 +67,9 @@ class RunsOfDag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         Annotated[datetime, Meta(description="Only runs made then or later.", tz=True)] | None
     ) = None
     until: Annotated[datetime, Meta(description="Only runs made before.", tz=True)] | None = None
+    before: (
+        Annotated[int, Meta(ge=0, le=2**63 - 1, description="Only runs older than this.")] | None
+    ) = None
     limit: Limit = 50
     cursor: Cursor | None = None
     fields: Fields | None = None
@@ -82,7 +98,7 @@ async def page_of_runs(
     connection: Connection, query: RunsOfDag, dag: str | None
 ) -> Page[shapes.Run]:
     check_fields(shapes.Run, query.fields)
-    before = id_of("run", query.cursor)
+    before = _first_of([id_of("run", query.cursor), query.before])
     dag_id = None if dag is None else await dag_id_of(connection, dag)
     lines = await reading.list_runs(
         connection,
@@ -108,6 +124,10 @@ async def page_of_runs(
     )
 
 
+def _first_of(places: Sequence[int | None]) -> int | None:
+    return min((place for place in places if place is not None), default=None)
+
+
 async def dag_id_of(connection: Connection, name: str) -> int:
     dag_id = await reading.find_dag(connection, name)
     if dag_id is None:
@@ -116,9 +136,23 @@ async def dag_id_of(connection: Connection, name: str) -> int:
     return dag_id
 
 
-@runs.get("/runs/{run}", needs=Role.VIEWER, shared=True, example=_RUN)
-async def show_run(call: Call, run: RunId) -> shapes.RunWhole:
-    """One run with its parameters, its tasks and their attempts."""
+class OneRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    wait: Wait = 0.0
+    fields: Fields | None = None
+
+
+async def until_ended(call: Call, run: int, query: OneRun) -> None:
+    check_fields(shapes.RunWhole, query.fields)
+    if query.wait:
+        await call.services.ends.wait(run, query.wait)
+
+
+@runs.get("/runs/{run}", needs=Role.VIEWER, shared=True, waits=until_ended, example=_RUN)
+async def show_run(call: Call, run: RunId, query: OneRun) -> shapes.RunWhole:
+    """One run with its parameters, its tasks and their attempts.
+
+    With `wait` the answer comes when the run has ended, or when that time is over: `state` tells.
+    """
 
     async def read(connection: Connection) -> shapes.RunWhole:
         return await read_run_document(connection, await reading.read_run(connection, run))
@@ -152,6 +186,31 @@ async def list_attempts(call: Call, run: RunId, task: TaskName) -> Page[shapes.A
     return Page(await call.services.read(read))
 
 
+class OneTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    task: Annotated[str, Meta(max_length=200, description="Only this task.")] | None = None
+
+
+@runs.get("/runs/{run}/why", needs=Role.VIEWER, shared=True, example=_RUN)
+async def why(call: Call, run: RunId, query: OneTask) -> Why:
+    """Why a run, or one task of it, stands where it stands, and what would move it on."""
+
+    async def read(connection: Connection) -> Why:
+        return await read_why(connection, await reading.read_run(connection, run), query.task)
+
+    return await call.services.read(read)
+
+
+@runs.get(
+    "/runs/{run}/compare/{other}",
+    needs=Role.VIEWER,
+    shared=True,
+    example=Example(path={"run": "4097", "other": "4098"}),
+)
+async def compare(call: Call, run: RunId, other: RunId) -> Comparison:
+    """Two runs side by side: versions, parameters, and each task."""
+    return await call.services.read(read_comparison, run, other)
+
+
 async def _task(connection: Connection, run: RunLine, name: str) -> shapes.Task:
     tasks = await read_run_tasks(connection, run)
     for task in tasks:
@@ -159,6 +218,48 @@ async def _task(connection: Connection, run: RunLine, name: str) -> shapes.Task:
             return task
     hint = closest(name, [task.name for task in tasks])
     raise NotFoundError(f"run {run.id} has no task {shown(name)}", hint=hint)
+
+
+class LogsOfRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    task: Annotated[str, Meta(max_length=200, description="Only of this task.")] | None = None
+    cursor: Cursor | None = None
+
+
+@runs.get("/runs/{run}/logs", needs=Role.VIEWER, shared=True, example=_RUN)
+async def list_logs(call: Call, run: RunId, query: LogsOfRun) -> Page[shapes.Log]:
+    """The logs of a run's tasks, in the order of its dag: how long they are, and how they end.
+
+    Each try of a task has its own, under its term; a page holds those of 100 tasks.
+    """
+    first = id_of("log", query.cursor) or 0
+
+    async def read(connection: Connection) -> Page[shapes.Log]:
+        line = await reading.read_run(connection, run)
+        spec = await reading.read_spec(connection, line)
+        begin, end = run + min(first, line.tasks), run + min(first + LOG_TASKS, line.tasks)
+        if query.task is not None:
+            begin = run + reading.node_named(spec, run, query.task)
+            end = begin + 1
+        logs = await find_logs(connection, begin, end)
+        more = query.task is None and end < run + line.tasks
+        return Page(
+            [shapes.log_line(log, spec.tasks[log.task_id - run].name) for log in logs],
+            cursor_of("log", end - run) if more else None,
+        )
+
+    return await call.services.read(read)
+
+
+class OneLog(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    term: (
+        Annotated[int, Meta(ge=1, le=2**31 - 1, description="Of this try; else of the last one.")]
+        | None
+    ) = None
+    offset: (
+        Annotated[int, Meta(ge=0, le=2**62, description="From this byte on, instead of `Range`.")]
+        | None
+    ) = None
+    wait: Wait = 0.0
 
 
 @runs.get(
@@ -170,50 +271,85 @@ async def _task(connection: Connection, run: RunLine, name: str) -> shapes.Task:
         path={"run": "4097", "task": "extract", "number": "1"}, headers={"Range": "bytes=0-99"}
     ),
 )
-async def read_log(call: Call, run: RunId, task: TaskName, number: Number) -> Answer:
-    """What an attempt wrote, by byte range.
+async def read_log(call: Call, run: RunId, task: TaskName, number: Number, query: OneLog) -> Answer:
+    """What an attempt wrote, by byte range, or as it comes.
 
     Without `Range: bytes=A-B`, from its beginning; at most 1 MiB at a time, and `Content-Range`
     says which part it is. `Mainspring-Log` says whether more may come: `open`, or how it ended.
+
+    To follow it give `offset`, the byte to go on from, and `wait`: the answer comes when something
+    is there, when the log has ended, or when that time is over. `Mainspring-Log-Next` is the offset
+    of the next request.
     """
-    reader = call.services.logs
-
-    async def find(connection: Connection) -> tuple[int, int]:
-        line = await reading.read_run(connection, run)
-        found = await _task(connection, line, task)
-        terms = [each.term for each in found.attempts if each.attempt == number]
-        if not terms:
-            raise NotFoundError(
-                f"task {shown(task)} of run {run} has no attempt {number}",
-                hint=f"it has {len(found.attempts)}",
-            )
-        return found.id, terms[-1]
-
-    task_id, term = await call.services.read(find)
-    lines = await call.services.read(list_logs, task_id, task_id + 1)
-    log = next((line for line in lines if line.term == term), None)
-    # What comes after a hole has no place that could be told.
-    size = 0 if log is None else log.mark.bytes
-    start, end = _range(call.headers.get("range"), size)
+    asked_range = call.headers.get("range")
+    if query.offset is not None and asked_range is not None:
+        raise field_refusal("query/offset", "cannot be given with `Range`", hint="leave one away")
+    found = await call.services.read(_find_log, run, task, number, query.term)
+    if query.wait and query.offset is not None and found.end <= query.offset and found.open:
+        await call.services.grown.wait((found.task_id, found.term, query.offset), query.wait)
+        found = await call.services.read(_find_log, run, task, number, query.term)
+    size = found.end
+    if query.offset is not None:
+        start, end = min(query.offset, size), size
+    else:
+        start, end = _range(asked_range, size)
     end = min(end, start + LOG_BYTES_MAX)
     content = b""
-    if log is not None and start < end:
-        content = b"".join([piece async for _, piece in reader.pieces(log, start, end)])
-    ending = "open" if log is None else log.mark.ending.value
+    if found.log is not None and start < end:
+        pieces = call.services.logs.pieces(found.log, start, end)
+        content = b"".join([piece async for _, piece in pieces])
+        end = start + len(content)
     headers = [
         (b"accept-ranges", b"bytes"),
-        (b"mainspring-log", ending.encode()),
+        (b"mainspring-log", found.ending.encode()),
+        (b"mainspring-log-next", b"%d" % end),
         (b"content-security-policy", b"sandbox"),
     ]
     whole = start == 0 and end == size
-    if not whole:
+    if not whole and query.offset is None:
         headers.append((b"content-range", b"bytes %d-%d/%d" % (start, max(end - 1, 0), size)))
     return Answer(
         content,
-        status=200 if whole else 206,
+        status=200 if whole or query.offset is not None else 206,
         content_type=b"text/plain; charset=utf-8",
         headers=headers,
     )
+
+
+class _FoundLog(msgspec.Struct, frozen=True):
+    task_id: int
+    term: int
+    log: LogLine | None
+
+    @property
+    def end(self) -> int:
+        # What comes after a hole has no place that could be told.
+        return 0 if self.log is None else self.log.mark.bytes
+
+    @property
+    def ending(self) -> str:
+        return "open" if self.log is None else self.log.mark.ending.value
+
+    @property
+    def open(self) -> bool:
+        return self.log is None or self.log.mark.ending is Ending.OPEN
+
+
+async def _find_log(
+    connection: Connection, run: int, task: str, number: int, term: int | None
+) -> _FoundLog:
+    line = await reading.read_run(connection, run)
+    node = reading.node_named(await reading.read_spec(connection, line), run, task)
+    logs = await find_logs(connection, run + node, run + node + 1)
+    tries = [log for log in logs if log.attempt == number and term in (None, log.term)]
+    if not tries:
+        some = ", ".join(f"{log.attempt} (term {log.term})" for log in logs)
+        which = f"attempt {number}" if term is None else f"attempt {number} of term {term}"
+        raise NotFoundError(
+            f"task {shown(task)} of run {run} has no {which}",
+            hint=f"its attempts: {some}" if some else "it has not begun",
+        )
+    return _FoundLog(run + node, tries[-1].term, tries[-1])
 
 
 def _range(given: str | None, size: int) -> tuple[int, int]:
@@ -302,3 +438,62 @@ async def rerun_latest(call: Call, run: RunId) -> shapes.Run:
         assert call.key is not None
         raise used_otherwise(call.key) from None
     return shapes.run_line(await call.services.read(reading.read_run, made))
+
+
+class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    state: MarkedState
+    note: Annotated[str, Meta(min_length=1, max_length=NOTE_LENGTH_MAX)]
+    """Why; it is kept with the run."""
+    result: Any = None
+    """What a task that succeeded is to have returned."""
+
+
+@runs.post(
+    "/runs/{run}/tasks/{task}/mark",
+    needs=Role.OPERATOR,
+    body_bytes_max=PAYLOAD_BYTES_MAX + 65536,
+    example=Example(
+        path={"run": "4098", "task": "extract"},
+        body={"state": "succeeded", "note": "done by hand", "result": 42},
+    ),
+)
+async def mark(call: Call, run: RunId, task: TaskName, body: Mark) -> shapes.RunMarked:
+    """Close a task by hand: what comes after it goes on as if it had ended so.
+
+    For a task that waits, rests, is ready, runs, or has failed. What runs is stopped, and what it
+    reports is refused. A run that has failed is opened again.
+    """
+    content = None
+    if body.result is not None:
+        if body.state != "succeeded":
+            raise field_refusal("/result", "a task that was skipped has none", hint="leave it out")
+        content = encode(body.result)
+        if len(content) > PAYLOAD_BYTES_MAX:
+            raise field_refusal("/result", f"is larger than {PAYLOAD_BYTES_MAX:,} bytes")
+
+    async def known(connection: Connection) -> None:
+        line = await reading.read_run(connection, run)
+        reading.node_named(await reading.read_spec(connection, line), run, task)
+
+    await call.services.read(known)
+    by = Deed(call.who, body.note)
+    marked = await call.services.client.mark(run, task, body.state, by, result=content)
+    line = await call.services.read(reading.read_run, run)
+    return shapes.run_marked(line, task, body.state, marked)
+
+
+class Priority(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    priority: Annotated[int, Meta(ge=PRIORITY_MIN, le=PRIORITY_MAX)]
+    """Higher goes sooner."""
+
+
+@runs.post(
+    "/runs/{run}/priority",
+    needs=Role.OPERATOR,
+    example=Example(path={"run": "4097"}, body={"priority": 9}),
+)
+async def set_priority(call: Call, run: RunId, body: Priority) -> shapes.RunReordered:
+    """Give all tasks of a run that no worker has yet another priority."""
+    changed = await call.services.client.set_priority(run, body.priority)
+    line = await call.services.read(reading.read_run, run)
+    return shapes.run_reordered(line, body.priority, changed)

@@ -272,3 +272,23 @@ select current_setting('server_version_num')::int as version_number,
   current_setting('server_version') as version,
   current_user::text as role, current_database()::text as database,
   (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as superuser;
+
+-- name: find_ended_runs
+-- Which of these runs have ended, or are not there.  $1 runs
+-- Not written with the view, which looks at all tasks of a run: an end is a fact of one row.
+select u.id
+from unnest($1::bigint[]) as u (id)
+left join mainspring.run r on r.id = u.id
+left join mainspring.task one on r.open_tasks is null and one.id = r.id
+where r.id is null or r.finished_at is not null or one.finished_at is not null;
+
+-- name: find_grown_logs
+-- Which of these logs have something at this byte or after it, or get nothing any more.
+-- $1 tasks  $2 their terms  $3 the bytes
+select u.task_id, u.term, u.start
+from unnest($1::bigint[], $2::int[], $3::bigint[]) as u (task_id, term, start)
+left join mainspring.task t
+  on t.id = u.task_id and t.term = u.term and t.finished_at is null
+where t.id is null or exists (
+  select 1 from mainspring.log l
+  where l.task_id = u.task_id and l.term = u.term and l.start >= u.start);

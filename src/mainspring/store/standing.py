@@ -12,12 +12,12 @@ from enum import StrEnum
 
 import msgspec
 
-from mainspring.cli.words import ago, clock, counted, error_words, pause_words, roughly, safe
 from mainspring.domain.durations import format_duration
 from mainspring.domain.lanes import PRIORITY_MAX, Lane, SlotKind
 from mainspring.domain.names import shown
 from mainspring.domain.specs import TaskSpec
 from mainspring.domain.states import AttemptState, TaskState
+from mainspring.domain.words import ago, clock, counted, error_words, pause_words, roughly, safe
 from mainspring.store.dags import APP_SNAPSHOT
 from mainspring.store.reading import (
     COUNT_MAX,

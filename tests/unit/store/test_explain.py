@@ -9,14 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from mainspring.cli.explain import Cause, explain, roots, told
-from mainspring.cli.standing import Reason
-from mainspring.cli.words import clock
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.domain.outcomes import Error
 from mainspring.domain.specs import DagSpec, RetrySpec
 from mainspring.domain.states import AttemptState, RunState, TaskState
+from mainspring.domain.words import clock
 from mainspring.store.dags import APP_SNAPSHOT
+from mainspring.store.explain import Cause, explain, roots, told
 from mainspring.store.pauses import Pause
 from mainspring.store.reading import (
     AttemptLine,
@@ -28,6 +27,7 @@ from mainspring.store.reading import (
     TaskLine,
     WorkerLine,
 )
+from mainspring.store.standing import Reason
 from tests.support.factory import dag_of
 
 NOW = datetime(2026, 11, 15, 8, 0, tzinfo=UTC)

@@ -8,13 +8,14 @@ from uuid import uuid4
 
 import pytest
 
-from mainspring.cli import doctor
-from mainspring.cli.doctor import Verdict
-from mainspring.cli.doctor_schedules import clock_check, shards_check
 from mainspring.config import Config
 from mainspring.domain.lanes import SlotKind
+from mainspring.logs.checking import objects_check
+from mainspring.store import checks as doctor
+from mainspring.store.checks import Check, Verdict
 from mainspring.store.pauses import Pause
 from mainspring.store.reading import EngineLine, LaneLine, PausedLine, ServerLine
+from mainspring.store.schedule_checks import clock_check, shards_check
 from mainspring.store.schedule_reading import EngineAtWork, ShardStanding
 
 NOW = datetime(2026, 11, 15, 8, 0, tzinfo=UTC)
@@ -61,15 +62,19 @@ def test_a_broken_promise_is_counted() -> None:
     assert (check.verdict, check.count) == (Verdict.BROKEN, 2)
 
 
+async def objects(config: Config) -> Check:
+    return await objects_check(config.object_store, config.home)
+
+
 async def test_an_object_store_that_cannot_be_used_is_a_warning(tmp_path: Path) -> None:
-    check = await doctor.objects_check(Config(home=tmp_path))
+    check = await objects(Config(home=tmp_path))
     assert (check.verdict, check.found) == (Verdict.OK, "`home:` takes and gives objects")
     assert not list((tmp_path / "objects").rglob("*")), "nothing is left of the probe"
-    check = await doctor.objects_check(Config(home=tmp_path, database_url="elsewhere"))
+    check = await objects(Config(home=tmp_path, database_url="elsewhere"))
     assert check.verdict is Verdict.OK
     (tmp_path / "file").write_text("in the way")
     url = (tmp_path / "file" / "objects").as_uri()
-    check = await doctor.objects_check(Config(home=tmp_path, objects_url=url))
+    check = await objects(Config(home=tmp_path, objects_url=url))
     assert check.verdict is Verdict.WARNING
     assert "MAINSPRING_OBJECTS" in check.fix
 

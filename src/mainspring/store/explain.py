@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from mainspring.cli.standing import Reason, Step, standing
-from mainspring.cli.words import ago, counted, pause_words, safe
 from mainspring.domain.durations import format_duration
 from mainspring.domain.specs import parents_of
 from mainspring.domain.states import RUN, RunState, TaskState
+from mainspring.domain.words import ago, counted, pause_words, safe
 from mainspring.store.reading import AttemptLine, RunLine, Situation, TaskLine
+from mainspring.store.standing import Reason, Step, standing
 
 CAUSES_MAX = 10
 """How many are told; the rest is counted."""

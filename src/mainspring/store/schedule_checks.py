@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from mainspring.cli.doctor import Check, Verdict
-from mainspring.cli.words import counted, number, roughly, safe, shortened
 from mainspring.domain.durations import format_duration
+from mainspring.domain.words import counted, roughly, safe, shortened
+from mainspring.store.checks import Check, Verdict
 from mainspring.store.connection import Connection
 from mainspring.store.reading import read_clock
 from mainspring.store.schedule_reading import EngineAtWork, HinderedSchedule, ShardStanding
@@ -137,7 +137,7 @@ def clock_check(offset: float) -> Check:
 
 
 def schedules_check(count: int, paused: int, hindered: Sequence[HinderedSchedule]) -> Check:
-    some = f", {number(paused)} paused" if paused else ""
+    some = f", {paused:,} paused" if paused else ""
     if not hindered:
         return Check("schedules", Verdict.OK, f"{counted(count, 'schedule')}{some}")
     told = "; ".join(f"`{safe(each.name)}`: {_trouble(each)}" for each in hindered[:_SHOWN])
