@@ -23,11 +23,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tools.generators import (
     commands_page,
     guards,
+    http_client,
     metrics_page,
     python_page,
     settings_page,
     states_page,
     states_script,
+    sync_twin,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +42,10 @@ class Generated(NamedTuple):
 
 FILES = (
     Generated("src/mainspring/store/sql/guards.sql", guards.render),
+    Generated("src/mainspring/http/client.py", http_client.render),
+    Generated("src/mainspring/http/models.py", http_client.render_models),
+    Generated("src/mainspring/http/sync_asking.py", sync_twin.render_asking),
+    Generated("src/mainspring/http/sync_client.py", sync_twin.render_client),
     Generated("docs/reference/commands.md", commands_page.render),
     Generated("docs/reference/metrics.md", metrics_page.render),
     Generated("docs/reference/python.md", python_page.render),

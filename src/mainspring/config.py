@@ -35,6 +35,11 @@ VARIABLES: Mapping[str, Variable] = {
         "the embedded PostgreSQL in the home",
         "where the database is: `postgresql://user:password@host:5432/database`",
     ),
+    "URL": Variable(
+        "none: the command line asks the database itself",
+        "the server that the command line and `HttpClient` ask: `https://mainspring.example`",
+    ),
+    "TOKEN": Variable("none", "by what they are known there; see `mainspring token`"),
     "HOME": Variable(
         "`mainspring` in your data folder; as root `/var/lib/mainspring/home`",
         "the home: embedded database, snapshot cache, logs of `up`",
@@ -154,6 +159,29 @@ def given_dags(text: str | None) -> Path | Repository | None:
     if not text:
         return None
     return parse_repository(text) if text.startswith(PREFIX) else Path(text)
+
+
+class ServerPlace(msgspec.Struct, frozen=True):
+    """Which server is asked, and by what the caller is known there."""
+
+    url: str
+    token: str | None = None
+
+
+def find_server(environ: Mapping[str, str] = os.environ) -> ServerPlace | None:
+    """The server that MAINSPRING_URL names; None if it names none."""
+    url = _read(environ, "URL")
+    return None if url is None else ServerPlace(url, _read(environ, "TOKEN"))
+
+
+def server_place(url: str | None, token: str | None) -> ServerPlace:
+    """As given, else as the environment says. A token is sent nowhere but where it is meant for."""
+    if url is not None:
+        return ServerPlace(url, token)
+    found = find_server()
+    if found is None:
+        raise InputError("no server is named", hint="give its address, or set MAINSPRING_URL")
+    return ServerPlace(found.url, token or found.token)
 
 
 def database_url(config: Config) -> str:

@@ -9,8 +9,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mainspring.api.endpoint import Endpoint
-from mainspring.api.frame import Frame
-from mainspring.api.guard import Guard
+from mainspring.api.guard import Doorkeeper
 from mainspring.api.problems import Refusal
 from mainspring.api.routes import Method, Resource, Route
 from mainspring.api.services import Services
@@ -19,16 +18,23 @@ from mainspring.api.services import Services
 def build_application(
     resources: Sequence[Resource],
     services: Services,
-    guard: Guard,
+    guard: Doorkeeper,
     names: Sequence[str],
 ) -> ASGIApp:
+    from mainspring.api.frame import Frame
+
+    return Frame(build_router(resources, services, guard), services.metrics, names)
+
+
+def build_router(resources: Sequence[Resource], services: Services, guard: Doorkeeper) -> ASGIApp:
+    """The routes alone: whoever calls it deals with what they raise."""
     paths: dict[str, dict[Method, Route]] = {}
     for resource in resources:
         for route in resource.routes:
             methods = paths.setdefault(route.path, {})
             assert route.method not in methods, f"{route.method} {route.path} is declared twice"
             methods[route.method] = route
-    router = Router(
+    return Router(
         [
             # What is not a parameter is more special, and is tried first.
             _Place(path, Endpoint(methods, services, guard), methods=[*methods])
@@ -37,7 +43,6 @@ def build_application(
         redirect_slashes=False,
         default=_nowhere,
     )
-    return Frame(router, services.metrics, names)
 
 
 class _Place(Place):

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from mainspring.api.answers import Answer, encode, send_answer
 from mainspring.api.calls import Call
 from mainspring.api.decoding import decode_body, decode_parts, decode_query, read_body
-from mainspring.api.guard import Guard
+from mainspring.api.guard import Doorkeeper
 from mainspring.api.pages import selected
 from mainspring.api.problems import Refusal
 from mainspring.api.repeating import answered_once, digest_of, given_key
@@ -30,7 +30,9 @@ _WITH_BODY = ("POST", "PUT", "PATCH")
 class Endpoint:
     """All methods of one path."""
 
-    def __init__(self, routes: Mapping[Method, Route], services: Services, guard: Guard) -> None:
+    def __init__(
+        self, routes: Mapping[Method, Route], services: Services, guard: Doorkeeper
+    ) -> None:
         self._roads = {method: Road(route, services, guard) for method, route in routes.items()}
         self._allow = ", ".join(sorted({*routes, *(["HEAD"] if "GET" in routes else [])}))
 
@@ -49,7 +51,7 @@ class Endpoint:
 
 
 class Road:
-    def __init__(self, route: Route, services: Services, guard: Guard) -> None:
+    def __init__(self, route: Route, services: Services, guard: Doorkeeper) -> None:
         self._route = route
         self._services = services
         self._guard = guard

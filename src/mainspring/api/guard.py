@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -27,6 +28,14 @@ _FAILURES_PER_SECOND = 10.0
 
 Find = Callable[[str], Awaitable[Caller | None]]
 Clock = Callable[[], float]
+
+
+class Doorkeeper(Protocol):
+    """Who asks, or a refusal."""
+
+    async def admit(
+        self, needed: Role, method: str, headers: Headers, address: str
+    ) -> tuple[Caller, str]: ...
 
 
 class Guard:

@@ -8,13 +8,25 @@ have a `next`: each request looks at a bounded number.
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 
 from mainspring.api.problems import field_refusal
+from mainspring.domain.pages import Page
 
-_T = TypeVar("_T")
+__all__ = [
+    "LIMIT_MAX",
+    "Cursor",
+    "Fields",
+    "Limit",
+    "Page",
+    "check_fields",
+    "cursor_of",
+    "id_of",
+    "place_of",
+    "selected",
+]
 
 LIMIT_MAX = 500
 Limit = Annotated[
@@ -27,14 +39,6 @@ Fields = Annotated[
         max_length=2000, description="Names of fields, with commas: only these of each item."
     ),
 ]
-
-
-class Page(msgspec.Struct, Generic[_T], frozen=True):
-    """Some items of a list, in its order."""
-
-    items: list[_T]
-    next: str | None = None
-    """The cursor of the page that follows; null if this is the last."""
 
 
 def cursor_of(kind: str, place: int | str) -> str:

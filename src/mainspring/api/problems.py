@@ -6,8 +6,6 @@ what was not expected is logged with the request's id, and the caller gets that 
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from mainspring.domain.errors import (
@@ -19,33 +17,23 @@ from mainspring.domain.errors import (
     PluginError,
     UnavailableError,
 )
+from mainspring.domain.problems import CONTENT_TYPE, FieldProblem, Problem
+
+__all__ = [
+    "CONTENT_TYPE",
+    "TITLES",
+    "TYPES",
+    "FieldProblem",
+    "Problem",
+    "Refusal",
+    "field_refusal",
+    "headers_of",
+    "problem_of",
+    "status_of",
+    "unexpected",
+]
 
 TYPES = "/docs#problem-"
-CONTENT_TYPE = "application/problem+json"
-
-
-class FieldProblem(msgspec.Struct, frozen=True):
-    """What is wrong with one part of the request."""
-
-    pointer: str
-    """Where: a JSON pointer into the body, or `query/…`, `path/…`, `header/…`."""
-    message: str
-
-
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a request was not done."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    """Stable, for programs."""
-    hint: str = ""
-    request_id: str = ""
-    errors: list[FieldProblem] = []
-    current: Any | msgspec.UnsetType = msgspec.UNSET
-    """What is there, where the request clashes with it."""
 
 
 class Refusal(MainspringError):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from mainspring.api.metrics import Metrics
 from mainspring.api.watching import Watcher
 from mainspring.client import Client
 from mainspring.client.link import Address, Link
@@ -22,6 +22,9 @@ from mainspring.logs.read import LogReader
 from mainspring.store.connection import Connection
 from mainspring.store.logs import find_grown_logs
 from mainspring.store.reading import find_ended_runs
+
+if TYPE_CHECKING:
+    from mainspring.api.metrics import Metrics
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -76,7 +79,6 @@ class Services:
     """For one event loop."""
 
     def __init__(self, url: str, *, home: Path, secure: bool = False) -> None:
-        self.metrics = Metrics()
         self.secure = secure
         """Whether callers come over TLS, here or at the proxy."""
         address = Address(url)
@@ -95,6 +97,12 @@ class Services:
         self.stopping = False
         """Whether nobody should send new callers here."""
 
+    @cached_property
+    def metrics(self) -> Metrics:
+        from mainspring.api.metrics import Metrics
+
+        return Metrics()
+
     async def open(self) -> None:
         await self.client.__aenter__()
 
@@ -110,3 +118,14 @@ class Services:
         await self.client.__aexit__(None, None, None)
         await self._readers.close()
         await self._writers.close()
+
+
+class LocalServices(Services):
+    """For one command beside its database: one connection, without the limits of a server."""
+
+    def __init__(self, url: str, *, home: Path) -> None:
+        super().__init__(url, home=home)
+        self.client = Client(url, name="command")
+        self.read = self.client.ask
+        self.write = self.client.ask
+        self.logs = LogReader(self.read, Places(home))

@@ -45,6 +45,12 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all shapes."""
 
 
+class Clock(Shape, frozen=True, kw_only=True):
+    """The database's clock."""
+
+    now: datetime
+
+
 # --- dags ---------------------------------------------------------------------------------------
 
 

@@ -16,8 +16,10 @@ from mainspring.api.problems import Refusal
 from mainspring.api.routes import Example, Resource
 from mainspring.domain.errors import UnavailableError
 from mainspring.domain.roles import Role
+from mainspring.store import shapes
 from mainspring.store.connection import GONE
 from mainspring.store.migrate import check_schema
+from mainspring.store.reading import read_clock
 from mainspring.store.tokens import SESSION_SECONDS, exchange_link, looks_like_secret, new_secret
 
 operations = Resource("operations", "Health, metrics, documentation and login.", prefix="")
@@ -42,6 +44,12 @@ async def readyz(call: Call) -> Health:
         raise UnavailableError("the server is stopping", hint="ask another one")
     await call.services.read(check_schema)
     return Health("ready")
+
+
+@operations.get("/api/v1/clock", needs=Role.VIEWER, shared=True)
+async def clock(call: Call) -> shapes.Clock:
+    """The database's clock, by which everything happens."""
+    return shapes.Clock(now=await call.services.read(read_clock))
 
 
 @operations.get("/metrics", needs=Role.VIEWER, produces="text/plain")

@@ -1,0 +1,1222 @@
+# Generated from src/mainspring/api/resources by `make gen`; do not edit.
+"""The client over HTTP: a method for each route of the server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from msgspec import UNSET, UnsetType
+
+from mainspring.config import server_place
+from mainspring.domain import jobs, roles, states
+from mainspring.domain.pages import Page
+from mainspring.http import models
+from mainspring.http.asking import Asker, Sockets, Transport
+from mainspring.http.requests import Reply, body, checked_url, given, range_header, target
+from mainspring.schedule import backfilling
+from mainspring.store import (
+    backfill_shapes,
+    job_shapes,
+    letter_shapes,
+    schedule_shapes,
+    shapes,
+    tokens,
+)
+
+
+class Dags:
+    """Named graphs of tasks, their versions, and runs of them."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def list(
+        self,
+        *,
+        owner: str | None = None,
+        tag: Sequence[str] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[shapes.Dag]:
+        """Dags, by name."""
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/dags", {}, {"owner": owner, "tag": tag, "limit": limit, "cursor": cursor}
+            ),
+            Page[shapes.Dag],
+        )
+
+    async def each(
+        self,
+        *,
+        owner: str | None = None,
+        tag: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[shapes.Dag]:
+        """As `list`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list(owner=owner, tag=tag, limit=limit, cursor=cursor)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def show(self, dag: str, /) -> shapes.DagWhole:
+        """One dag with its parameters and tasks, as a trigger uses it now."""
+        return await self._asker.ask(
+            "GET", target("/api/v1/dags/{dag}", {"dag": dag}, {}), shapes.DagWhole
+        )
+
+    async def list_versions(self, dag: str, /) -> Page[shapes.Version]:
+        """The versions of a dag, the newest first."""
+        return await self._asker.ask(
+            "GET", target("/api/v1/dags/{dag}/versions", {"dag": dag}, {}), Page[shapes.Version]
+        )
+
+    async def pause(
+        self, dag: str, /, *, note: str | None = None, idempotency_key: str | None = None
+    ) -> shapes.PauseChange:
+        """Hold a dag: none of its tasks is handed to a worker any more. What runs goes on."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dags/{dag}/pause", {"dag": dag}, {}),
+            shapes.PauseChange,
+            content=body({"note": given(note)}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def resume(
+        self, dag: str, /, *, idempotency_key: str | None = None
+    ) -> shapes.PauseChange:
+        """End a dag's pause: what waits goes on, in the order that it had."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dags/{dag}/resume", {"dag": dag}, {}),
+            shapes.PauseChange,
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def create_run(
+        self,
+        dag: str,
+        /,
+        *,
+        parameters: Mapping[str, Any] | UnsetType = UNSET,
+        run_at: datetime | None = None,
+        idempotency_key: str | None = None,
+    ) -> shapes.Run:
+        """Start a run of a dag.
+
+        With an `Idempotency-Key` it is one run, however often it is asked; the answer tells how
+        the run stands.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dags/{dag}/runs", {"dag": dag}, {}),
+            shapes.Run,
+            content=body({"parameters": parameters, "run_at": given(run_at)}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def list_runs(
+        self,
+        dag: str,
+        /,
+        *,
+        state: states.RunState | None = None,
+        trigger: Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"]
+        | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        before: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[shapes.Run]:
+        """Runs of a dag, the newest first."""
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/dags/{dag}/runs",
+                {"dag": dag},
+                {
+                    "state": state,
+                    "trigger": trigger,
+                    "since": since,
+                    "until": until,
+                    "before": before,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            Page[shapes.Run],
+        )
+
+    async def each_run(
+        self,
+        dag: str,
+        /,
+        *,
+        state: states.RunState | None = None,
+        trigger: Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"]
+        | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        before: int | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[shapes.Run]:
+        """As `list_runs`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list_runs(
+                dag,
+                state=state,
+                trigger=trigger,
+                since=since,
+                until=until,
+                before=before,
+                limit=limit,
+                cursor=cursor,
+            )
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def show_run(self, dag: str, run: int, /) -> shapes.RunWhole:
+        """One run of a dag, as `/runs/{run}` tells it."""
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/dags/{dag}/runs/{run}", {"dag": dag, "run": run}, {}),
+            shapes.RunWhole,
+        )
+
+
+class Jobs:
+    """Commands, requests and tasks under a name, at once or by a schedule."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def create(
+        self,
+        *,
+        name: str | None = None,
+        command: Sequence[str] | jobs.CommandCall | None = None,
+        http: str | jobs.HttpCall | None = None,
+        task: str | None = None,
+        schedule: str | Sequence[str] | models.WrittenSpec | None = None,
+        parameters: Mapping[str, Any] | UnsetType = UNSET,
+        retries: int | None = None,
+        timeout: str | float | None = None,
+        priority: int | None = None,
+        queue: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> job_shapes.JobMade:
+        """Make a job of a command, a request or a task; without a schedule it runs at once.
+
+        That run has the job's number. With an `Idempotency-Key` it is one job, however often it
+        is asked for; the answer tells how it stands.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/jobs", {}, {}),
+            job_shapes.JobMade,
+            content=body(
+                {
+                    "name": given(name),
+                    "command": given(command),
+                    "http": given(http),
+                    "task": given(task),
+                    "schedule": given(schedule),
+                    "parameters": parameters,
+                    "retries": given(retries),
+                    "timeout": given(timeout),
+                    "priority": given(priority),
+                    "queue": given(queue),
+                }
+            ),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def create_jobs(
+        self, *, jobs: Sequence[models.JobBody], idempotency_key: str | None = None
+    ) -> Page[job_shapes.JobMade]:
+        """Make up to 10,000 jobs, all or none. The answer has them in the order of the request."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/jobs/bulk", {}, {}),
+            Page[job_shapes.JobMade],
+            content=body({"jobs": jobs}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def list(
+        self,
+        *,
+        status: jobs.JobStatus | None = None,
+        kind: jobs.JobKind | None = None,
+        name: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[job_shapes.Job]:
+        """Jobs, the newest first.
+
+        A filter looks at the newest 2,000 jobs from the cursor on; follow `next` to look
+        further.
+        """
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/jobs",
+                {},
+                {"status": status, "kind": kind, "name": name, "limit": limit, "cursor": cursor},
+            ),
+            Page[job_shapes.Job],
+        )
+
+    async def each(
+        self,
+        *,
+        status: jobs.JobStatus | None = None,
+        kind: jobs.JobKind | None = None,
+        name: str | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[job_shapes.Job]:
+        """As `list`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list(status=status, kind=kind, name=name, limit=limit, cursor=cursor)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def show(self, job: str, /) -> job_shapes.Job:
+        """How a job stands: status, progress, last and next run.
+
+        The `ETag` is good for `If-Match`.
+        """
+        return await self._asker.ask(
+            "GET", target("/api/v1/jobs/{job}", {"job": job}, {}), job_shapes.Job
+        )
+
+    async def list_runs_of(
+        self,
+        job: str,
+        /,
+        *,
+        state: Sequence[states.RunState] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[shapes.Run]:
+        """Runs of a job, the newest first.
+
+        With states, the newest 2,000 from the cursor on are looked at; follow `next` to look
+        further.
+        """
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/jobs/{job}/runs",
+                {"job": job},
+                {"state": state, "since": since, "until": until, "limit": limit, "cursor": cursor},
+            ),
+            Page[shapes.Run],
+        )
+
+    async def each_runs_of(
+        self,
+        job: str,
+        /,
+        *,
+        state: Sequence[states.RunState] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[shapes.Run]:
+        """As `list_runs_of`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list_runs_of(
+                job, state=state, since=since, until=until, limit=limit, cursor=cursor
+            )
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def trigger(self, job: str, /, *, idempotency_key: str | None = None) -> shapes.Run:
+        """Run a job now, whatever its schedule says. `id` is the run's.
+
+        With an `Idempotency-Key` it is one run, however often it is asked for.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/jobs/{job}/trigger", {"job": job}, {}),
+            shapes.Run,
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def change(
+        self,
+        job: str,
+        /,
+        *,
+        schedule: str | Sequence[str] | models.WrittenSpec | UnsetType | None = UNSET,
+        paused: bool | UnsetType = UNSET,
+        cancelled: bool | UnsetType = UNSET,
+        note: str | None = None,
+        if_match: int | None = None,
+    ) -> job_shapes.Job:
+        """Reschedule, pause, resume or cancel a job: one of them at a time.
+
+        With `If-Match` it is changed only if it is still at that version; a 412 has how it is
+        now in `current`.
+        """
+        return await self._asker.ask(
+            "PATCH",
+            target("/api/v1/jobs/{job}", {"job": job}, {}),
+            job_shapes.Job,
+            content=body(
+                {
+                    "schedule": schedule,
+                    "paused": paused,
+                    "cancelled": cancelled,
+                    "note": given(note),
+                }
+            ),
+            headers={"If-Match": "" if if_match is None else f'"{if_match}"'},
+        )
+
+
+class Runs:
+    """What was executed, and what can be done to it."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def list(
+        self,
+        *,
+        state: states.RunState | None = None,
+        trigger: Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"]
+        | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        before: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        dag: str | None = None,
+    ) -> Page[shapes.Run]:
+        """Runs, the newest first.
+
+        A filter looks at the newest 2,000 runs from the cursor on; follow `next` to look
+        further.
+        """
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/runs",
+                {},
+                {
+                    "state": state,
+                    "trigger": trigger,
+                    "since": since,
+                    "until": until,
+                    "before": before,
+                    "limit": limit,
+                    "cursor": cursor,
+                    "dag": dag,
+                },
+            ),
+            Page[shapes.Run],
+        )
+
+    async def each(
+        self,
+        *,
+        state: states.RunState | None = None,
+        trigger: Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"]
+        | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        before: int | None = None,
+        limit: int | None = None,
+        dag: str | None = None,
+    ) -> AsyncIterator[shapes.Run]:
+        """As `list`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list(
+                state=state,
+                trigger=trigger,
+                since=since,
+                until=until,
+                before=before,
+                limit=limit,
+                dag=dag,
+                cursor=cursor,
+            )
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def show(self, run: int, /) -> shapes.RunWhole:
+        """One run with its parameters, its tasks and their attempts."""
+        return await self._asker.ask(
+            "GET", target("/api/v1/runs/{run}", {"run": run}, {}), shapes.RunWhole
+        )
+
+    async def list_tasks(self, run: int, /) -> Page[shapes.Task]:
+        """The tasks of a run, in the order of its dag."""
+        return await self._asker.ask(
+            "GET", target("/api/v1/runs/{run}/tasks", {"run": run}, {}), Page[shapes.Task]
+        )
+
+    async def list_attempts(self, run: int, task: str, /) -> Page[shapes.Attempt]:
+        """The attempts of one task, in their order."""
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/runs/{run}/tasks/{task}/attempts", {"run": run, "task": task}, {}),
+            Page[shapes.Attempt],
+        )
+
+    async def read_log(
+        self,
+        run: int,
+        task: str,
+        number: int,
+        /,
+        *,
+        byte_range: tuple[int, int | None] | None = None,
+    ) -> Reply:
+        """What an attempt wrote, by byte range.
+
+        Without `Range: bytes=A-B`, from its beginning; at most 1 MiB at a time, and `Content-
+        Range` says which part it is. `Mainspring-Log` says whether more may come: `open`, or
+        how it ended.
+        """
+        return await self._asker.reply(
+            "GET",
+            target(
+                "/api/v1/runs/{run}/tasks/{task}/attempts/{number}/logs",
+                {"run": run, "task": task, "number": number},
+                {},
+            ),
+            headers={"Range": "" if byte_range is None else range_header(byte_range)},
+        )
+
+    async def cancel(
+        self, run: int, /, *, at_once: bool = False, idempotency_key: str | None = None
+    ) -> shapes.RunStopping:
+        """Stop a run. What runs is asked to end, what waits never starts.
+
+        A run that has ended stays as it is.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/runs/{run}/cancel", {"run": run}, {}),
+            shapes.RunStopping,
+            content=body({"at_once": at_once}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def rerun(
+        self,
+        run: int,
+        /,
+        *,
+        tasks: Sequence[str] | None = None,
+        all: bool = False,
+        idempotency_key: str | None = None,
+    ) -> shapes.RunAgain:
+        """Run tasks of a run again, in the same run, and what comes after them."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/runs/{run}/rerun", {"run": run}, {}),
+            shapes.RunAgain,
+            content=body({"tasks": given(tasks), "all": all}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def rerun_latest(self, run: int, /, *, idempotency_key: str | None = None) -> shapes.Run:
+        """Make a new run with the parameters of another one, on the dag's version and code of
+        now.
+
+        Asked again while version and code are the same, it is the same new run; with another
+        `Idempotency-Key` it is another one.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/runs/{run}/rerun-latest", {"run": run}, {}),
+            shapes.Run,
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+
+class Schedules:
+    """What fires when, and what became of it."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def list(
+        self, *, dag: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> Page[schedule_shapes.Schedule]:
+        """Schedules, by name."""
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/schedules", {}, {"dag": dag, "limit": limit, "cursor": cursor}),
+            Page[schedule_shapes.Schedule],
+        )
+
+    async def each(
+        self, *, dag: str | None = None, limit: int | None = None
+    ) -> AsyncIterator[schedule_shapes.Schedule]:
+        """As `list`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list(dag=dag, limit=limit, cursor=cursor)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def show(
+        self, schedule: str, /, *, fires: int | None = None
+    ) -> schedule_shapes.ScheduleDocument:
+        """One schedule: its spec, its next fires, what became of the last ones, its versions.
+
+        Its version is in the `ETag`, which a `PUT` takes as `If-Match`.
+        """
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/schedules/{schedule}", {"schedule": schedule}, {"fires": fires}),
+            schedule_shapes.ScheduleDocument,
+        )
+
+    async def put(
+        self,
+        schedule: str,
+        /,
+        *,
+        dag: str,
+        spec: models.WrittenSpec,
+        parameters: Mapping[str, Any] | UnsetType = UNSET,
+        note: str = "",
+        if_match: int | None = None,
+    ) -> schedule_shapes.ScheduleChange:
+        """Make a schedule what is said here, all of it: what is left out has its default.
+
+        With `If-Match`, the version or the `ETag` that the caller has seen, only that one is
+        changed; without, or with `If-None-Match: *`, it is made, and must not be there yet.
+        What is refused for that comes with the `current` one. A schedule that is so already is
+        left alone.
+        """
+        return await self._asker.ask(
+            "PUT",
+            target("/api/v1/schedules/{schedule}", {"schedule": schedule}, {}),
+            schedule_shapes.ScheduleChange,
+            content=body({"dag": dag, "spec": spec, "parameters": parameters, "note": note}),
+            headers={"If-Match": "" if if_match is None else f'"{if_match}"'},
+        )
+
+    async def pause(
+        self, schedule: str, /, *, note: str | None = None, idempotency_key: str | None = None
+    ) -> schedule_shapes.ScheduleChange:
+        """Let a schedule fire no more. What it has started goes on."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/schedules/{schedule}/pause", {"schedule": schedule}, {}),
+            schedule_shapes.ScheduleChange,
+            content=body({"note": given(note)}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def resume(
+        self, schedule: str, /, *, idempotency_key: str | None = None
+    ) -> schedule_shapes.ScheduleChange:
+        """Let a schedule fire again, from its next fire on; those of the pause are skipped."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/schedules/{schedule}/resume", {"schedule": schedule}, {}),
+            schedule_shapes.ScheduleChange,
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def delete(self, schedule: str, /) -> schedule_shapes.ScheduleRemoved:
+        """Remove a schedule. Runs that it has started go on, and history keeps what it fired."""
+        return await self._asker.ask(
+            "DELETE",
+            target("/api/v1/schedules/{schedule}", {"schedule": schedule}, {}),
+            schedule_shapes.ScheduleRemoved,
+        )
+
+    async def preview_spec(
+        self,
+        *,
+        spec: models.WrittenSpec,
+        name: str = "preview",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        count: int = 10,
+        idempotency_key: str | None = None,
+    ) -> Page[schedule_shapes.PreviewFire]:
+        """When a schedule would fire, before there is one."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/schedules/preview", {}, {}),
+            Page[schedule_shapes.PreviewFire],
+            content=body(
+                {
+                    "spec": spec,
+                    "name": name,
+                    "since": given(since),
+                    "until": given(until),
+                    "count": count,
+                }
+            ),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def preview(
+        self,
+        schedule: str,
+        /,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        count: int | None = None,
+    ) -> Page[schedule_shapes.PreviewFire]:
+        """When a schedule fires; notes tell what a change of clocks or a calendar does to a
+        fire.
+        """
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/schedules/{schedule}/preview",
+                {"schedule": schedule},
+                {"since": since, "until": until, "count": count},
+            ),
+            Page[schedule_shapes.PreviewFire],
+        )
+
+    async def diff(
+        self,
+        schedule: str,
+        /,
+        *,
+        dag: str,
+        spec: models.WrittenSpec,
+        days: int | None = None,
+        since: datetime | None = None,
+        parameters: Mapping[str, Any] | UnsetType = UNSET,
+        note: str = "",
+        idempotency_key: str | None = None,
+    ) -> schedule_shapes.ScheduleDiff:
+        """What a `PUT` with the same body would add, remove and move. Nothing is changed."""
+        return await self._asker.ask(
+            "POST",
+            target(
+                "/api/v1/schedules/{schedule}/diff",
+                {"schedule": schedule},
+                {"days": days, "since": since},
+            ),
+            schedule_shapes.ScheduleDiff,
+            content=body({"dag": dag, "spec": spec, "parameters": parameters, "note": note}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+
+class Backfills:
+    """Runs for times of the past."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def create(
+        self,
+        *,
+        since: datetime,
+        schedule: str | None = None,
+        dag: str | None = None,
+        spec: models.WrittenSpec | None = None,
+        until: datetime | None = None,
+        parameters: Mapping[str, Any] | UnsetType = UNSET,
+        reprocess: backfilling.Reprocess | UnsetType = UNSET,
+        concurrency: int = 1,
+        newest_first: bool = False,
+        priority: int = 0,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> backfill_shapes.Backfill:
+        """Make runs for instants of the past; engines do it from now on."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/backfills", {}, {}),
+            backfill_shapes.Backfill,
+            content=body(
+                {
+                    "schedule": given(schedule),
+                    "dag": given(dag),
+                    "spec": given(spec),
+                    "from": since,
+                    "to": given(until),
+                    "parameters": parameters,
+                    "reprocess": reprocess,
+                    "concurrency": concurrency,
+                    "newest_first": newest_first,
+                    "priority": priority,
+                    "note": given(note),
+                }
+            ),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def estimate(
+        self,
+        *,
+        since: datetime,
+        count: int | None = None,
+        schedule: str | None = None,
+        dag: str | None = None,
+        spec: models.WrittenSpec | None = None,
+        until: datetime | None = None,
+        parameters: Mapping[str, Any] | UnsetType = UNSET,
+        reprocess: backfilling.Reprocess | UnsetType = UNSET,
+        concurrency: int = 1,
+        newest_first: bool = False,
+        priority: int = 0,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> backfill_shapes.BackfillEstimate:
+        """What a `POST /backfills` with the same body would run. Nothing is made."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/backfills/preview", {}, {"count": count}),
+            backfill_shapes.BackfillEstimate,
+            content=body(
+                {
+                    "schedule": given(schedule),
+                    "dag": given(dag),
+                    "spec": given(spec),
+                    "from": since,
+                    "to": given(until),
+                    "parameters": parameters,
+                    "reprocess": reprocess,
+                    "concurrency": concurrency,
+                    "newest_first": newest_first,
+                    "priority": priority,
+                    "note": given(note),
+                }
+            ),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def list(
+        self,
+        *,
+        dag: str | None = None,
+        state: states.BackfillState | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[backfill_shapes.Backfill]:
+        """Backfills, the newest first."""
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/backfills",
+                {},
+                {"dag": dag, "state": state, "limit": limit, "cursor": cursor},
+            ),
+            Page[backfill_shapes.Backfill],
+        )
+
+    async def each(
+        self,
+        *,
+        dag: str | None = None,
+        state: states.BackfillState | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[backfill_shapes.Backfill]:
+        """As `list`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list(dag=dag, state=state, limit=limit, cursor=cursor)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def show(
+        self, backfill: int, /, *, failed: bool | None = None, limit: int | None = None
+    ) -> backfill_shapes.BackfillDocument:
+        """One backfill: how far it is, and what became of its instants, the latest first."""
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/backfills/{backfill}",
+                {"backfill": backfill},
+                {"failed": failed, "limit": limit},
+            ),
+            backfill_shapes.BackfillDocument,
+        )
+
+    async def pause(
+        self, backfill: int, /, *, note: str | None = None, idempotency_key: str | None = None
+    ) -> backfill_shapes.Backfill:
+        """Let a backfill make no runs until it is resumed. Those that are open go on."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/backfills/{backfill}/pause", {"backfill": backfill}, {}),
+            backfill_shapes.Backfill,
+            content=body({"note": given(note)}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def resume(
+        self, backfill: int, /, *, idempotency_key: str | None = None
+    ) -> backfill_shapes.Backfill:
+        """Let a backfill go on where it was."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/backfills/{backfill}/resume", {"backfill": backfill}, {}),
+            backfill_shapes.Backfill,
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def cancel(
+        self,
+        backfill: int,
+        /,
+        *,
+        runs: bool = False,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> backfill_shapes.Backfill:
+        """End a backfill: it makes no more runs, ever."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/backfills/{backfill}/cancel", {"backfill": backfill}, {}),
+            backfill_shapes.Backfill,
+            content=body({"runs": runs, "note": given(note)}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+
+class DeadLetters:
+    """Tasks that failed for good, by error."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def list(
+        self,
+        *,
+        dag: str | None = None,
+        task: str | None = None,
+        error: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[letter_shapes.LetterGroup]:
+        """Dead letters by error; what failed last comes first."""
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/dead-letters",
+                {},
+                {
+                    "dag": dag,
+                    "task": task,
+                    "error": error,
+                    "since": since,
+                    "until": until,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            Page[letter_shapes.LetterGroup],
+        )
+
+    async def each(
+        self,
+        *,
+        dag: str | None = None,
+        task: str | None = None,
+        error: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[letter_shapes.LetterGroup]:
+        """As `list`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list(
+                dag=dag,
+                task=task,
+                error=error,
+                since=since,
+                until=until,
+                limit=limit,
+                cursor=cursor,
+            )
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def list_group(
+        self, group: str, /, *, limit: int | None = None, cursor: str | None = None
+    ) -> Page[letter_shapes.DeadLetter]:
+        """The dead letters of a group, the oldest first, with their errors."""
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/dead-letters/{group}", {"group": group}, {"limit": limit, "cursor": cursor}
+            ),
+            Page[letter_shapes.DeadLetter],
+        )
+
+    async def each_group(
+        self, group: str, /, *, limit: int | None = None
+    ) -> AsyncIterator[letter_shapes.DeadLetter]:
+        """As `list_group`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list_group(group, limit=limit, cursor=cursor)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def retry_letters(
+        self,
+        *,
+        groups: Sequence[str] | UnsetType = UNSET,
+        letters: Sequence[models.LetterOf] | UnsetType = UNSET,
+        note: str = "",
+        idempotency_key: str | None = None,
+    ) -> letter_shapes.LettersRetried:
+        """Run dead letters again: each in its own run, with what comes after it.
+
+        What cannot be retried now is `left`, with the reason. Of very many some are dealt with;
+        `ended` then says so, and the rest is there for another request.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dead-letters/retry", {}, {}),
+            letter_shapes.LettersRetried,
+            content=body({"groups": groups, "letters": letters, "note": note}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def discard_letters(
+        self,
+        *,
+        groups: Sequence[str] | UnsetType = UNSET,
+        letters: Sequence[models.LetterOf] | UnsetType = UNSET,
+        note: str = "",
+        idempotency_key: str | None = None,
+    ) -> letter_shapes.LettersDiscarded:
+        """Take dead letters off the list. Their runs stay as they are, in history."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dead-letters/discard", {}, {}),
+            letter_shapes.LettersDiscarded,
+            content=body({"groups": groups, "letters": letters, "note": note}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def retry_group(
+        self, group: str, /, *, note: str = "", idempotency_key: str | None = None
+    ) -> letter_shapes.LettersRetried:
+        """Run all dead letters of a group again."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dead-letters/{group}/retry", {"group": group}, {}),
+            letter_shapes.LettersRetried,
+            content=body({"note": note}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def discard_group(
+        self, group: str, /, *, note: str = "", idempotency_key: str | None = None
+    ) -> letter_shapes.LettersDiscarded:
+        """Take all dead letters of a group off the list."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dead-letters/{group}/discard", {"group": group}, {}),
+            letter_shapes.LettersDiscarded,
+            content=body({"note": note}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+
+class Queues:
+    """Where ready tasks wait for a worker."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def list(self) -> Page[shapes.Lane]:
+        """What waits and what runs, by queue and slot kind; queues where nothing does are left
+        out.
+        """
+        return await self._asker.ask("GET", target("/api/v1/queues", {}, {}), Page[shapes.Lane])
+
+    async def show(self, queue: str, /) -> shapes.QueueWhole:
+        """One queue with the workers that serve it."""
+        return await self._asker.ask(
+            "GET", target("/api/v1/queues/{queue}", {"queue": queue}, {}), shapes.QueueWhole
+        )
+
+    async def pause(
+        self, queue: str, /, *, note: str | None = None, idempotency_key: str | None = None
+    ) -> shapes.PauseChange:
+        """Hold a queue: nothing of it is handed to a worker any more. What runs goes on."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/queues/{queue}/pause", {"queue": queue}, {}),
+            shapes.PauseChange,
+            content=body({"note": given(note)}),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def resume(
+        self, queue: str, /, *, idempotency_key: str | None = None
+    ) -> shapes.PauseChange:
+        """End a queue's pause."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/queues/{queue}/resume", {"queue": queue}, {}),
+            shapes.PauseChange,
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+
+class Workers:
+    """Processes that run tasks."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def list(self) -> Page[shapes.Worker]:
+        """Living workers, by name."""
+        return await self._asker.ask("GET", target("/api/v1/workers", {}, {}), Page[shapes.Worker])
+
+
+class Tokens:
+    """Who may ask, and what."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def list(self) -> Page[tokens.Token]:
+        """All tokens, the newest first; their secrets are not known."""
+        return await self._asker.ask("GET", target("/api/v1/tokens", {}, {}), Page[tokens.Token])
+
+    async def make(
+        self,
+        *,
+        name: str,
+        role: roles.Role,
+        queues: Sequence[str] | UnsetType = UNSET,
+        expires_in: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> tokens.NewToken:
+        """Make a token. Its secret, `token`, is in this answer and nowhere else.
+
+        Asked again with the same `Idempotency-Key`, the answer is the same: the secret is made
+        anew from yours, and is stored by nobody.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/tokens", {}, {}),
+            tokens.NewToken,
+            content=body(
+                {"name": name, "role": role, "queues": queues, "expires_in": given(expires_in)}
+            ),
+            headers={"Idempotency-Key": idempotency_key or ""},
+        )
+
+    async def delete(self, token: int, /) -> tokens.Token:
+        """Revoke a token: within a second no server takes it any more."""
+        return await self._asker.ask(
+            "DELETE", target("/api/v1/tokens/{token}", {"token": token}, {}), tokens.Token
+        )
+
+
+class Operations:
+    """Health, metrics, documentation and login."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def clock(self) -> shapes.Clock:
+        """The database's clock, by which everything happens."""
+        return await self._asker.ask("GET", target("/api/v1/clock", {}, {}), shapes.Clock)
+
+
+class HttpClient:
+    """All that the server can do, for one event loop; without one there is `SyncHttpClient`.
+
+    Without `url` the server is that of MAINSPRING_URL, and without `token` the caller is known by
+    MAINSPRING_TOKEN. What got lost on the way is asked again, for `patience_seconds`, where that
+    cannot do it twice; a POST gets an Idempotency-Key for that.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        transport: Transport | None = None,
+        patience_seconds: float = 30.0,
+    ) -> None:
+        if transport is None:
+            place = server_place(url, token)
+            transport, token = Sockets(checked_url(place.url)), place.token
+        self._asker = Asker(transport, token, patience_seconds)
+        self.dags = Dags(self._asker)
+        self.jobs = Jobs(self._asker)
+        self.runs = Runs(self._asker)
+        self.schedules = Schedules(self._asker)
+        self.backfills = Backfills(self._asker)
+        self.dead_letters = DeadLetters(self._asker)
+        self.queues = Queues(self._asker)
+        self.workers = Workers(self._asker)
+        self.tokens = Tokens(self._asker)
+        self.operations = Operations(self._asker)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._asker.close()

@@ -1,0 +1,65 @@
+# Generated from src/mainspring/api/resources by `make gen`; do not edit.
+"""Structs that only bodies and answers of the server have."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from mainspring.domain import jobs
+from mainspring.schedule import specs
+
+
+class WrittenSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """When, and how. What is left out has its default."""
+
+    timezone: str = "UTC"
+    dst_gap: specs.DstGap = specs.DstGap.RUN_AFTER_GAP
+    dst_fold: specs.DstFold = specs.DstFold.FIRST
+    exclude: tuple[str, ...] = ()
+    start: datetime | None = None
+    end: datetime | None = None
+    jitter_seconds: int = 0
+    interval_seconds: int | None = None
+    overlap: specs.Overlap = specs.Overlap.ALLOW_ALL
+    overlap_max: int | None = None
+    misfire: specs.Misfire = specs.Misfire.LAST
+    grace_seconds: int = 60
+    max_age_seconds: int | None = None
+    max_count: int | None = None
+    limit: int | None = None
+    pause_after_failures: int | None = None
+    when: tuple[
+        str
+        | specs.CronSpec
+        | specs.IntervalSpec
+        | specs.OnceSpec
+        | specs.DatesSpec
+        | specs.RecurrenceSpec
+        | specs.PluginSpec,
+        ...,
+    ]
+
+
+class JobBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of `command`, `http` and `task`, and when it runs."""
+
+    name: str | None = None
+    command: list[str] | jobs.CommandCall | None = None
+    http: str | jobs.HttpCall | None = None
+    task: str | None = None
+    schedule: str | list[str] | WrittenSpec | None = None
+    parameters: dict[str, Any] = {}
+    retries: int | None = None
+    timeout: str | float | None = None
+    priority: int | None = None
+    queue: str | None = None
+
+
+class LetterOf(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The dead letters of a run, or of one task of it."""
+
+    run: int
+    task: str | None = None
