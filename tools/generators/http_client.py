@@ -111,7 +111,7 @@ def render() -> str:
         "from mainspring.domain.pages import Page\n"
         "from mainspring.http.asking import Asker, Sockets, Transport\n"
         "from mainspring.http.requests import Reply, body, checked_url, encode, given\n"
-        "from mainspring.http.requests import range_header, target\n"
+        "from mainspring.http.requests import range_header, target, version_header\n"
     )
     return formatted(_HEAD + imports + shown.imports() + text)
 
@@ -177,6 +177,7 @@ def _method_name(route: Route, tag: str) -> str:
     text = route.name
     for word in sorted(own, key=len, reverse=True):
         text = re.sub(rf"_{word}(?=_|$)", "", text, count=1)
+    text = text.removesuffix("_of")
     return text + "_" if keyword.iskeyword(text) else text
 
 
@@ -309,14 +310,12 @@ def _headers(route: Route) -> list[Argument]:
                 "If-Match",
                 "int | None",
                 "None",
-                '"" if if_match is None else f\'"{if_match}"\'',
+                "None if if_match is None else version_header(if_match)",
             )
         )
     if route.method == "POST":
         found.append(
-            Argument(
-                "idempotency_key", "Idempotency-Key", "str | None", "None", 'idempotency_key or ""'
-            )
+            Argument("idempotency_key", "Idempotency-Key", "str | None", "None", "idempotency_key")
         )
     if 416 in route.refusals:
         found.append(
@@ -325,7 +324,7 @@ def _headers(route: Route) -> list[Argument]:
                 "Range",
                 "tuple[int, int | None] | None",
                 "None",
-                '"" if byte_range is None else range_header(byte_range)',
+                "None if byte_range is None else range_header(byte_range)",
             )
         )
     return found

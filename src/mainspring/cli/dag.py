@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mainspring.client import Client
-    from mainspring.store.dags import DagRow
-    from mainspring.store.schedule_reading import ScheduleGlance
+    from mainspring.http import HttpClient
+    from mainspring.store.shapes import DagSchedule, DagTask, DagWhole
 
-_SCHEDULES_LISTED = 10
-_SCHEDULES_SHOWN = 100
+_PAGE = 500
+_SCHEDULES_MAX = 100
+"""The server tells no more of one dag."""
 
 
 @click.group()
@@ -48,9 +49,9 @@ dag.add_command(resume_dag)
 @home_option
 def list_dags(owner: str | None, tags: tuple[str, ...], as_json: bool, home: Path | None) -> None:
     """All dags with their last runs, and the files that could not be read."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _list, owner, tags, as_json)
+    with_http(home, _list, owner, tags, as_json)
 
 
 @dag.command()
@@ -59,9 +60,9 @@ def list_dags(owner: str | None, tags: tuple[str, ...], as_json: bool, home: Pat
 @home_option
 def show(name: str, as_json: bool, home: Path | None) -> None:
     """One dag: its parameters, its tasks, where it comes from."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _show, name, as_json)
+    with_http(home, _show, name, as_json)
 
 
 @dag.command()
@@ -87,23 +88,22 @@ async def _refresh(client: Client, as_json: bool) -> None:
     out.print(faint("what they find: `mainspring dag list`"))
 
 
-async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_json: bool) -> None:
+async def _list(
+    client: HttpClient, owner: str | None, tags: tuple[str, ...], as_json: bool
+) -> None:
     from rich.text import Text
 
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint, heading, print_json, state_text, table
     from mainspring.cli.words import ago, counted, number, safe, safe_lines, shortened
     from mainspring.domain.states import RUN
-    from mainspring.store import reading, shapes
-    from mainspring.store.schedule_reading import glance_at_schedules
 
-    dags = await client.ask(reading.list_dags, owner=owner, tags=tags)
-    names = [line.name for line in dags]
-    schedules = await client.ask(glance_at_schedules, names, _SCHEDULES_LISTED)
-    problems = await client.ask(reading.list_file_problems)
+    dags = [line async for line in client.dags.each(owner=owner, tag=tags, limit=_PAGE)]
     if as_json:
-        print_json([shapes.dag_line(line, schedules.get(line.name, ())) for line in dags])
+        print_json(dags)
         return
-    now = await client.ask(reading.read_clock)
+    problems = (await client.dags.list_file_problems()).items
+    schedules, now = any(line.schedules for line in dags), await clock(client)
     out = console()
     if dags:
         timed = ("schedule", "next fire") if schedules else ()
@@ -111,9 +111,10 @@ async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_jso
         lines = table(*columns, right=["version", "tasks"])
         for line in dags:
             state, when = Text(""), Text("")
-            if line.last_run_state and line.last_run_created_at:
-                state = state_text(RUN, line.last_run_state)
-                when = faint(f"{ago(line.last_run_created_at, now)}, run {line.last_run_id}")
+            last = line.last_run
+            if last and last.state and last.created_at:
+                state = state_text(RUN, last.state)
+                when = faint(f"{ago(last.created_at, now)}, run {last.id}")
             name = Text(safe(line.name), style="bold")
             if line.gone_at is not None:
                 name.append("  gone", style="yellow")
@@ -124,8 +125,8 @@ async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_jso
             lines.add_row(
                 name,
                 str(line.version),
-                number(line.tasks),
-                *(_schedule_words(schedules.get(line.name, ()), now) if schedules else ()),
+                number(line.task_count),
+                *(_schedule_words(line.schedules, now) if schedules else ()),
                 state,
                 when,
                 shortened(line.owner, 20),
@@ -151,41 +152,35 @@ async def _list(client: Client, owner: str | None, tags: tuple[str, ...], as_jso
                 out.print(faint(f"    … {counted(len(message) - 6, 'line')} more"))
 
 
-def _schedule_words(schedules: Sequence[ScheduleGlance], now: datetime) -> tuple[str, str]:
+def _schedule_words(schedules: Sequence[DagSchedule], now: datetime) -> tuple[str, str]:
     """When, and when next: of one schedule in words, of several how many there are."""
     from mainspring.cli.words import ago, shortened
-    from mainspring.schedule.explaining import explain
 
     if not schedules:
         return "", ""
-    if len(schedules) >= _SCHEDULES_LISTED:
-        return f"{_SCHEDULES_LISTED} schedules or more", ""
+    if len(schedules) >= _SCHEDULES_MAX:
+        return f"{_SCHEDULES_MAX} schedules or more", ""
     words = f"{len(schedules)} schedules"
     if len(schedules) == 1:
-        words = shortened(explain(schedules[0].spec, schedules[0].name), 40)
+        words = shortened(schedules[0].words, 40)
     fires = [schedule.next_fire_at for schedule in schedules if schedule.next_fire_at]
     if fires:
         return words, ago(min(fires), now)
     return words, "paused" if any(schedule.paused for schedule in schedules) else "none left"
 
 
-async def _show(client: Client, name: str, as_json: bool) -> None:
-    from mainspring.cli.given import given_dag
+async def _show(client: HttpClient, name: str, as_json: bool) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import print_json
-    from mainspring.store import shapes
-    from mainspring.store.reading import read_clock
-    from mainspring.store.schedule_reading import glance_at_schedules
 
-    found = await given_dag(client, name)
-    by_dag = await client.ask(glance_at_schedules, [found.name], _SCHEDULES_SHOWN)
-    schedules = by_dag.get(found.name, [])
+    found = await client.dags.show(name)
     if as_json:
-        print_json(shapes.dag_whole(found, schedules))
+        print_json(found)
     else:
-        _print(found, schedules, await client.ask(read_clock))
+        _print(found, await clock(client))
 
 
-def _print(found: DagRow, schedules: Sequence[ScheduleGlance], now: datetime) -> None:
+def _print(found: DagWhole, now: datetime) -> None:
     from rich.markdown import Markdown
     from rich.text import Text
 
@@ -194,19 +189,18 @@ def _print(found: DagRow, schedules: Sequence[ScheduleGlance], now: datetime) ->
     from mainspring.cli.words import clock, counted, pause_words, safe, safe_lines
     from mainspring.domain.durations import format_duration
 
-    spec = found.spec
     out = console()
     title = Text.assemble((safe(found.name), "bold"), (f"  version {found.version}", FAINT))
     out.print(title)
-    if spec.description:
-        out.print(indented(safe_lines(spec.description).strip()))
-    limit = spec.timeout_seconds
+    if found.description:
+        out.print(indented(safe_lines(found.description).strip()))
+    limit = found.timeout_seconds
     out.print(
         pairs(
             [
-                ("owner", safe(spec.owner)),
-                ("tags", safe(", ".join(spec.tags))),
-                ("notify", safe(", ".join(entry.partition(":")[0] for entry in spec.notify))),
+                ("owner", safe(found.owner)),
+                ("tags", safe(", ".join(found.tags))),
+                ("notify", safe(", ".join(found.notify))),
                 ("timeout", f"{format_duration(limit)} for a whole run" if limit else None),
                 ("file", safe(found.file)),
                 ("snapshot", safe(found.snapshot[:12])),
@@ -217,29 +211,28 @@ def _print(found: DagRow, schedules: Sequence[ScheduleGlance], now: datetime) ->
             ]
         )
     )
-    if spec.parameters:
+    if found.parameters:
         out.print()
         out.print(heading("parameters"))
         lines = table("name", "type", "default", fold=["type", "default"])
-        for parameter in spec.parameters:
+        for parameter in found.parameters:
             lines.add_row(
                 safe(parameter.name), type_words(parameter.schema), default_words(parameter)
             )
         out.print(indented(lines))
-    _print_schedules(schedules, now)
+    _print_schedules(found.schedules, now)
     out.print()
-    out.print(heading(counted(len(spec.tasks), "task")))
-    _print_tasks(found)
-    if spec.doc.strip() != spec.description:
+    out.print(heading(counted(found.task_count, "task")))
+    _print_tasks(found.tasks)
+    if found.doc.strip() != found.description:
         out.print()
         out.print(heading("documentation"))
-        out.print(indented(Markdown(safe_lines(spec.doc))))
+        out.print(indented(Markdown(safe_lines(found.doc))))
 
 
-def _print_schedules(schedules: Sequence[ScheduleGlance], now: datetime) -> None:
+def _print_schedules(schedules: Sequence[DagSchedule], now: datetime) -> None:
     from mainspring.cli.output import console, faint, heading, indented, table
     from mainspring.cli.words import counted, moment_words, safe
-    from mainspring.schedule.explaining import explain
 
     if not schedules:
         return
@@ -252,24 +245,24 @@ def _print_schedules(schedules: Sequence[ScheduleGlance], now: datetime) -> None
         following = schedule.next_fire_at
         lines.add_row(
             safe(schedule.name),
-            safe(explain(schedule.spec, schedule.name)),
+            safe(schedule.words),
             moment_words(following, now) if following else rests,
         )
     out.print(indented(lines))
-    if len(schedules) == _SCHEDULES_SHOWN:
+    if len(schedules) == _SCHEDULES_MAX:
         out.print(faint("  there may be more"))
 
 
-def _print_tasks(found: DagRow) -> None:
-    from mainspring.cli.graphs import TREE_TASKS_MAX, levels, tree
+def _print_tasks(tasks: Sequence[DagTask]) -> None:
+    from mainspring.cli.graphs import TREE_TASKS_MAX, drawn, levels, tree
     from mainspring.cli.output import console, faint, indented, table
     from mainspring.cli.spec_words import task_words
     from mainspring.cli.words import counted, safe, shortened
 
-    spec, out = found.spec, console()
-    names = [safe(task.name) for task in spec.tasks]
-    if len(spec.tasks) > TREE_TASKS_MAX:
-        found_levels = levels(spec)
+    graph, out = drawn(tasks), console()
+    names = [safe(task.name) for task in tasks]
+    if len(tasks) > TREE_TASKS_MAX:
+        found_levels = levels(graph)
         lines = table("level", "tasks", "", right=["level", "tasks"], fold=[""])
         for level, nodes in enumerate(found_levels[:TREE_TASKS_MAX], start=1):
             some = ", ".join(names[node] for node in nodes[:5])
@@ -277,15 +270,15 @@ def _print_tasks(found: DagRow) -> None:
         out.print(indented(lines))
         if len(found_levels) > TREE_TASKS_MAX:
             out.print(faint(f"  … {counted(len(found_levels) - TREE_TASKS_MAX, 'level')} more"))
-        kinds = {words for words in map(task_words, spec.tasks) if words}
+        kinds = {words for words in map(task_words, tasks) if words}
         for words in sorted(kinds)[:5]:
-            some_tasks = [task for task in spec.tasks if task_words(task) == words]
+            some_tasks = [task for task in tasks if task_words(task) == words]
             out.print(faint(f"  {counted(len(some_tasks), 'task')}: {words}"))
         out.print(faint("  `--json` lists them all"))
         return
     lines = table("task", "kind", "queue", "notes", fold=["notes"])
-    for branch in tree(spec):
-        task = spec.tasks[branch.node]
+    for branch in tree(graph):
+        task = tasks[branch.node]
         after = ", ".join(names[node] for node in branch.also_after[:8])
         also = "also after" if branch.lead else "after"
         notes = [f"{also} {after}" if after else "", task_words(task)]

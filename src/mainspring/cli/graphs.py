@@ -7,9 +7,10 @@ that is a plain list, in an order that it can run in.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
-from mainspring.domain.specs import DagSpec, children_of, in_order, parents_of
+from mainspring.domain.specs import DagSpec, TaskSpec, children_of, in_order, parents_of
 
 TREE_TASKS_MAX = 40
 """Larger dags are told by levels and counts."""
@@ -22,6 +23,23 @@ class Branch(NamedTuple):
     """Guides that are drawn before the name."""
     also_after: list[int]
     """Tasks directly before it, other than the one that it hangs from."""
+
+
+class Node(Protocol):
+    """A task of a dag or of a run, with the names of those before it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def after(self) -> list[str]: ...
+
+
+def drawn(tasks: Sequence[Node]) -> DagSpec:
+    """The graph of tasks that are told one by one."""
+    places = {task.name: place for place, task in enumerate(tasks)}
+    edges = [(places[name], place) for place, task in enumerate(tasks) for name in task.after]
+    specs = tuple(TaskSpec(name=task.name, entry="") for task in tasks)
+    return DagSpec(name="", tasks=specs, edges=tuple(edges))
 
 
 def depths(spec: DagSpec) -> list[int]:

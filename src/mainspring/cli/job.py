@@ -111,9 +111,12 @@ def show_runs(job: str, as_json: bool, home: Path | None, **given: Any) -> None:
 @home_option
 def trigger_job(job: str, key: str | None, wait: bool, as_json: bool, home: Path | None) -> int:
     """Run a job now, whatever its schedule says."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.errors import DONE
+    from mainspring.cli.session import with_client, with_http
+    from mainspring.cli.watch import follow_run
 
-    return with_client(home, _trigger, job, key, wait, as_json)
+    run_id = with_client(home, _trigger, job, key, wait, as_json)
+    return with_http(home, follow_run, run_id, as_json) if wait else DONE
 
 
 @job.command("pause")
@@ -329,24 +332,22 @@ async def _runs(client: Client, name: str, given: dict[str, Any], as_json: bool)
 
 
 async def _trigger(client: Client, name: str, key: str | None, wait: bool, as_json: bool) -> int:
-    from mainspring.cli.errors import DONE
     from mainspring.cli.given import person
     from mainspring.cli.output import console, faint, print_json
-    from mainspring.cli.watch import follow_run
     from mainspring.store import shapes
     from mainspring.store.reading import read_run
 
     run_id = await client.trigger_job(name, idempotency_key=key, by=person())
-    run = await client.ask(read_run, run_id)
     if wait:
-        return await follow_run(client, run, as_json)
+        return run_id
+    run = await client.ask(read_run, run_id)
     if as_json:
         print_json(shapes.run_line(run))
     else:
         out = console()
         out.print(f"run {run.id} of job {name}")
         out.print(faint(f"follow it: mainspring run watch {run.id}"))
-    return DONE
+    return run_id
 
 
 async def _pause(

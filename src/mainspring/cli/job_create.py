@@ -57,11 +57,13 @@ def create_job(home: Path | None, as_json: bool, wait: bool, **given: Any) -> in
 
         mainspring job create --name hello -- echo hi
     """
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_client, with_http
+    from mainspring.cli.watch import follow_run
 
     made: list[int] = []
     try:
-        return with_client(home, _create, given, wait, as_json, made)
+        code = with_client(home, _create, given, wait, as_json, made)
+        return with_http(home, follow_run, made[0], as_json) if wait else code
     except KeyboardInterrupt:
         if made:
             click.echo(f"\njob {made[0]} goes on", err=True)
@@ -75,9 +77,7 @@ async def _create(
     from mainspring.cli.given import person
     from mainspring.cli.output import print_json
     from mainspring.cli.schedule_options import given_options
-    from mainspring.cli.watch import follow_run
     from mainspring.store import job_shapes
-    from mainspring.store.reading import read_run
 
     times = await job_times(client, given)
     if wait and times:
@@ -100,7 +100,7 @@ async def _create(
         )
     )
     if wait:
-        return await follow_run(client, await client.ask(read_run, made[0]), as_json)
+        return DONE
     job = await client.job(made[0])
     if as_json:
         print_json(job_shapes.job_line(job))

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from mainspring.cli.options import home_option, json_option
+from mainspring.domain.notes import checked_note
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
-    from mainspring.store.pauses import Paused
+    from mainspring.http import HttpClient
+    from mainspring.store.shapes import PauseChange
 
 _note_option = click.option("--note", metavar="TEXT", help="Why, for those who will wonder.")
 
@@ -26,9 +27,9 @@ def pause_dag(name: str, note: str | None, as_json: bool, home: Path | None) -> 
 
     What runs goes on. Runs can be made all the same; they wait for `dag resume`.
     """
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _pause_dag, name, note, as_json)
+    with_http(home, _pause_dag, name, checked_note(note), as_json)
 
 
 @click.command("resume")
@@ -37,9 +38,9 @@ def pause_dag(name: str, note: str | None, as_json: bool, home: Path | None) -> 
 @home_option
 def resume_dag(name: str, as_json: bool, home: Path | None) -> None:
     """Let dag NAME go on after a pause: what waits is taken in the order that it had."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _resume_dag, name, as_json)
+    with_http(home, _resume_dag, name, as_json)
 
 
 @click.command("pause")
@@ -52,9 +53,9 @@ def pause_queue(name: str, note: str | None, as_json: bool, home: Path | None) -
 
     What runs goes on. What comes meanwhile waits for `queue resume`.
     """
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _pause_queue, name, note, as_json)
+    with_http(home, _pause_queue, name, checked_note(note), as_json)
 
 
 @click.command("resume")
@@ -63,59 +64,45 @@ def pause_queue(name: str, note: str | None, as_json: bool, home: Path | None) -
 @home_option
 def resume_queue(name: str, as_json: bool, home: Path | None) -> None:
     """Let queue NAME go on after a pause."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _resume_queue, name, as_json)
-
-
-async def _pause_dag(client: Client, name: str, note: str | None, as_json: bool) -> None:
-    from mainspring.cli.given import given_dag, person
-
-    await given_dag(client, name)
-    await _tell(client, "dag", name, await client.pause_dag(name, note=note, by=person()), as_json)
+    with_http(home, _resume_queue, name, as_json)
 
 
-async def _resume_dag(client: Client, name: str, as_json: bool) -> None:
-    from mainspring.cli.given import given_dag
-
-    await given_dag(client, name)
-    await _tell(client, "dag", name, await client.resume_dag(name), as_json)
+async def _pause_dag(client: HttpClient, name: str, note: str | None, as_json: bool) -> None:
+    await _tell(client, "dag", await client.dags.pause(name, note=note), as_json)
 
 
-async def _pause_queue(client: Client, name: str, note: str | None, as_json: bool) -> None:
-    from mainspring.cli.given import given_queue, person
-
-    await given_queue(client, name)
-    await _tell(
-        client, "queue", name, await client.pause_queue(name, note=note, by=person()), as_json
-    )
+async def _resume_dag(client: HttpClient, name: str, as_json: bool) -> None:
+    await _tell(client, "dag", await client.dags.resume(name), as_json)
 
 
-async def _resume_queue(client: Client, name: str, as_json: bool) -> None:
-    from mainspring.cli.given import given_queue
-
-    await given_queue(client, name)
-    await _tell(client, "queue", name, await client.resume_queue(name), as_json)
+async def _pause_queue(client: HttpClient, name: str, note: str | None, as_json: bool) -> None:
+    await _tell(client, "queue", await client.queues.pause(name, note=note), as_json)
 
 
-async def _tell(client: Client, what: str, name: str, done: Paused, as_json: bool) -> None:
+async def _resume_queue(client: HttpClient, name: str, as_json: bool) -> None:
+    await _tell(client, "queue", await client.queues.resume(name), as_json)
+
+
+async def _tell(client: HttpClient, what: str, done: PauseChange, as_json: bool) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.words import pause_words, safe
-    from mainspring.store import shapes
-    from mainspring.store.reading import read_clock
 
     if as_json:
-        print_json(shapes.paused(name, done))
+        print_json(done)
         return
-    out, it, now = console(), f"{what} {safe(name)}", await client.ask(read_clock)
-    if done.now is None and done.before is None:
+    out, name, now = console(), safe(done.name), await clock(client)
+    it, before = f"{what} {name}", done.pause_before
+    if done.pause is None and before is None:
         out.print(f"{it} was not paused")
-    elif done.now is None:
-        assert done.before is not None
-        out.print(f"{it} goes on; it was paused {pause_words(done.before, now)}")
+    elif done.pause is None:
+        assert before is not None
+        out.print(f"{it} goes on; it was paused {pause_words(before, now)}")
     else:
-        if done.before is None:
+        if before is None:
             out.print(f"{it} is paused; what runs goes on, what waits stays where it is")
         else:
-            out.print(f"{it} was paused already, {pause_words(done.now, now)}")
-        out.print(faint(f"let it go on: mainspring {what} resume {safe(name)}"))
+            out.print(f"{it} was paused already, {pause_words(done.pause, now)}")
+        out.print(faint(f"let it go on: mainspring {what} resume {name}"))

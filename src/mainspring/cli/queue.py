@@ -14,8 +14,8 @@ from mainspring.cli.pause import pause_queue, resume_queue
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from mainspring.client import Client
-    from mainspring.store.reading import LaneLine
+    from mainspring.http import HttpClient
+    from mainspring.store.shapes import Lane
 
 
 @click.group()
@@ -32,9 +32,9 @@ queue.add_command(resume_queue)
 @home_option
 def list_queues(as_json: bool, home: Path | None) -> None:
     """Per queue and kind of slot: what waits, since when, what runs, and who serves it."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _list, as_json)
+    with_http(home, _list, as_json)
 
 
 @queue.command()
@@ -43,61 +43,57 @@ def list_queues(as_json: bool, home: Path | None) -> None:
 @home_option
 def show(name: str, as_json: bool, home: Path | None) -> None:
     """One queue: whether it is paused, what waits and runs, and who serves it."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _show, name, as_json)
+    with_http(home, _show, name, as_json)
 
 
-async def _list(client: Client, as_json: bool) -> None:
+async def _list(client: HttpClient, as_json: bool) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.words import pause_words, safe
-    from mainspring.store import reading, shapes
 
-    lanes = await client.ask(reading.list_lanes)
+    lanes = (await client.queues.list()).items
     if as_json:
-        print_json([shapes.lane_line(lane) for lane in lanes])
+        print_json(lanes)
         return
-    out, now = console(), await client.ask(reading.read_clock)
+    out, now = console(), await clock(client)
     if lanes:
         out.print(_table(lanes))
     else:
         out.print("Nothing waits, nothing runs, and no worker serves a queue.")
-    queues = await client.ask(reading.read_queues)
-    for paused in queues.values():
-        if paused.pause is not None:
+    for paused in (await client.queues.list_pauses()).items:
+        if paused.what == "queue":
             out.print(faint(f"{safe(paused.name)} was paused {pause_words(paused.pause, now)}"))
 
 
-async def _show(client: Client, name: str, as_json: bool) -> None:
+async def _show(client: HttpClient, name: str, as_json: bool) -> None:
     from rich.text import Text
 
-    from mainspring.cli.given import given_queue
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, indented, pairs, print_json
     from mainspring.cli.words import pause_words, safe
-    from mainspring.store import reading, shapes
 
-    found = await given_queue(client, name)
-    lanes = [lane for lane in await client.ask(reading.list_lanes) if lane.queue == name]
-    workers = [each for each in await client.ask(reading.list_workers) if each.serves(name)]
+    found = await client.queues.show(name)
     if as_json:
-        print_json(shapes.queue_whole(name, found.pause, lanes, workers))
+        print_json(found)
         return
-    out, now = console(), await client.ask(reading.read_clock)
+    out, now = console(), await clock(client)
     out.print(Text(safe(name), style="bold"))
     out.print(
         pairs(
             [
                 ("paused", pause_words(found.pause, now) if found.pause else None),
-                ("workers", safe(", ".join(each.name for each in workers)) or "none"),
+                ("workers", safe(", ".join(found.workers)) or "none"),
             ]
         )
     )
-    if lanes:
+    if found.kinds:
         out.print()
-        out.print(indented(_table(lanes)))
+        out.print(indented(_table(found.kinds)))
 
 
-def _table(lanes: Sequence[LaneLine]) -> Table:
+def _table(lanes: Sequence[Lane]) -> Table:
     from rich.text import Text
 
     from mainspring.cli.output import faint, table

@@ -13,8 +13,8 @@ from mainspring.cli.options import home_option, json_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mainspring.client import Client
-    from mainspring.store.reading import RunLine
+    from mainspring.http import HttpClient
+    from mainspring.store.shapes import RunAgain
 
 
 @click.command()
@@ -49,7 +49,7 @@ def rerun(
     It stays the same run, with its parameters, its version and its code; what succeeded is kept.
     With `--latest` all of it runs again, as a new run with the same parameters.
     """
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
     if tasks and everything:
         raise click.UsageError("give `--from` or `--all`, not both")
@@ -62,8 +62,8 @@ def rerun(
     reopened: list[int] = []
     try:
         if latest:
-            return with_client(home, _rerun_latest, run, key, wait, as_json, reopened)
-        return with_client(home, _rerun, run, tasks, everything, wait, as_json, reopened)
+            return with_http(home, _rerun_latest, run, key, wait, as_json, reopened)
+        return with_http(home, _rerun, run, tasks, everything, wait, as_json, reopened)
     except KeyboardInterrupt:
         if reopened:
             click.echo(f"\nrun {reopened[0]} goes on", err=True)
@@ -72,7 +72,7 @@ def rerun(
 
 
 async def _rerun(
-    client: Client,
+    client: HttpClient,
     reference: str,
     tasks: Sequence[str],
     everything: bool,
@@ -81,44 +81,39 @@ async def _rerun(
     reopened: list[int],
 ) -> int:
     """`reopened` tells the caller the run's id once it runs again, also if this is interrupted."""
-    from mainspring.cli.given import given_run
+    from mainspring.cli.named import named_run
     from mainspring.cli.output import print_json
     from mainspring.cli.watch import follow_run
-    from mainspring.store import shapes
-    from mainspring.store.reading import read_run
 
-    run_id = await given_run(client, reference)
-    names = await client.rerun(run_id, tasks=tasks or None, all=everything)
+    run_id = await named_run(client, reference)
+    run = await client.runs.rerun(run_id, tasks=tasks or None, all=everything)
     reopened.append(run_id)
-    run = await client.ask(read_run, run_id)
     if not as_json:
-        _print(run, names, wait)
+        _print(run, wait)
     elif not wait:
-        print_json(shapes.run_again(run, names))
-    return await follow_run(client, run, as_json) if wait else DONE
+        print_json(run)
+    return await follow_run(client, run_id, as_json) if wait else DONE
 
 
 async def _rerun_latest(
-    client: Client,
+    client: HttpClient,
     reference: str,
     key: str | None,
     wait: bool,
     as_json: bool,
     made: list[int],
 ) -> int:
-    from mainspring.cli.given import given_run, person
+    from mainspring.cli.named import named_run
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.watch import follow_run
     from mainspring.cli.words import safe
-    from mainspring.store import shapes
-    from mainspring.store.reading import read_run
 
-    before = await client.ask(read_run, await given_run(client, reference))
-    made.append(await client.rerun_latest(before.id, key=key, created_by=person()))
-    run = await client.ask(read_run, made[0])
+    before = await client.runs.show(await named_run(client, reference), tasks_max=0)
+    run = await client.runs.rerun_latest(before.id, idempotency_key=key)
+    made.append(run.id)
     if as_json:
         if not wait:
-            print_json(shapes.run_line(run))
+            print_json(run)
     else:
         now = f"version {run.version}"
         was = "" if run.version == before.version else f" (it was {before.version})"
@@ -126,19 +121,19 @@ async def _rerun_latest(
         out.print(f"run {run.id} of {safe(run.dag)} {now}{was}, again after run {before.id}")
         if not wait:
             out.print(faint(f"follow it: mainspring run watch {run.id}"))
-    return await follow_run(client, run, as_json) if wait else DONE
+    return await follow_run(client, run.id, as_json) if wait else DONE
 
 
-def _print(run: RunLine, names: Sequence[str], wait: bool) -> None:
+def _print(run: RunAgain, wait: bool) -> None:
     from mainspring.cli.output import console, faint
     from mainspring.cli.words import counted, safe
     from mainspring.domain.names import listed
 
-    out = console()
-    if len(names) == run.tasks:
+    out, names = console(), run.reopened
+    if len(names) == run.task_count:
         out.print(f"run {run.id} of {safe(run.dag)} runs again, from the beginning")
     else:
-        kept = run.tasks - len(names)
+        kept = run.task_count - len(names)
         stays = "stays as it is" if kept == 1 else "stay as they are"
         out.print(
             f"run {run.id} of {safe(run.dag)} runs again: {listed(names)};"

@@ -19,7 +19,11 @@ from mainspring.cli.why import why
 from mainspring.domain.states import RunState
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
+    from mainspring.http import HttpClient
+    from mainspring.store import shapes
+
+_PAGE = 500
+"""How many runs one request tells."""
 
 
 @click.group()
@@ -60,9 +64,9 @@ def list_runs(
     home: Path | None,
 ) -> None:
     """The newest runs first."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _list, dag_name, RunState(state) if state else None, limit, before, as_json)
+    with_http(home, _list, dag_name, RunState(state) if state else None, limit, before, as_json)
 
 
 @run.command()
@@ -72,31 +76,32 @@ def list_runs(
 @home_option
 def cancel(run: str, now: bool, as_json: bool, home: Path | None) -> None:
     """Stop a run. What runs is asked to end, what waits never starts."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _cancel, run, now, as_json)
+    with_http(home, _cancel, run, now, as_json)
 
 
 async def _list(
-    client: Client,
+    client: HttpClient,
     dag_name: str | None,
     state: RunState | None,
     limit: int,
     before: int | None,
     as_json: bool,
 ) -> None:
-    from mainspring.cli.given import given_dag
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint, print_json, state_text, table
-    from mainspring.cli.words import ago, lasted, number, safe
+    from mainspring.cli.words import ago, number, safe, took
     from mainspring.domain.states import RUN
-    from mainspring.store import reading, shapes
 
-    dag_id = (await given_dag(client, dag_name)).id if dag_name is not None else None
-    runs = await client.ask(
-        reading.list_runs, dag_id=dag_id, state=state, before=before, limit=limit
-    )
+    runs: list[shapes.Run] = []
+    page = min(limit, _PAGE)
+    async for each in client.runs.each(dag=dag_name, state=state, before=before, limit=page):
+        runs.append(each)
+        if len(runs) == limit:
+            break
     if as_json:
-        print_json([shapes.run_line(line) for line in runs])
+        print_json(runs)
         return
     out = console()
     if not runs:
@@ -105,15 +110,16 @@ async def _list(
     lines = table(
         "run", "dag", "state", "tasks", "created", "took", "trigger", right=["run", "tasks", "took"]
     )
+    now = await clock(client)
     for line in runs:
-        done = line.tasks - line.open_tasks
+        done = line.task_count - line.open_tasks
         lines.add_row(
             str(line.id),
             safe(line.dag),
             state_text(RUN, line.state),
-            number(done) if line.closed else f"{done:,}/{line.tasks:,}",
-            ago(line.created_at, line.read_at),
-            lasted(line.started_at, line.finished_at, line.read_at),
+            number(done) if RUN.facts[line.state].closed else f"{done:,}/{line.task_count:,}",
+            ago(line.created_at, now),
+            took(line.duration_seconds),
             faint(line.trigger),
         )
     out.print(lines)
@@ -121,25 +127,21 @@ async def _list(
         out.print(faint(f"older ones: --before {runs[-1].id}"))
 
 
-async def _cancel(client: Client, reference: str, now: bool, as_json: bool) -> None:
-    from mainspring.cli.given import given_run
+async def _cancel(client: HttpClient, reference: str, now: bool, as_json: bool) -> None:
+    from mainspring.cli.named import named_run
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import counted
     from mainspring.domain.states import RUN
-    from mainspring.store import shapes
-    from mainspring.store.reading import read_run
 
-    before = await client.ask(read_run, await given_run(client, reference))
-    asked = 0 if before.closed else await client.cancel(before.id, at_once=now)
-    run = await client.ask(read_run, before.id)
+    run = await client.runs.cancel(await named_run(client, reference), at_once=now)
     if as_json:
-        print_json(shapes.run_stopping(run, asked))
+        print_json(run)
         return
     out = console()
-    label = RUN.facts[run.state].label.lower()
-    if before.closed:
+    label, asked = RUN.facts[run.state].label.lower(), run.asked_to_stop
+    if run.had_ended:
         out.print(f"run {run.id} of {run.dag} had ended before: {label}")
-    elif run.closed:
+    elif RUN.facts[run.state].closed:
         out.print(f"run {run.id} of {run.dag} is {label}")
     else:
         out.print(f"run {run.id} of {run.dag} stops: {counted(asked, 'running task')} asked to end")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,16 +16,13 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from mainspring.client import Client
-    from mainspring.domain.specs import DagSpec
     from mainspring.domain.states import TaskState
-    from mainspring.store.dead_letters import Remark
-    from mainspring.store.pauses import Pause
-    from mainspring.store.reading import AttemptLine, RunLine, TaskLine
+    from mainspring.http import HttpClient
+    from mainspring.store.shapes import RunWhole, Task
 
 _ATTEMPTS_SHOWN = 30
 _LARGE_SHOWN = 25
-_RESULT_BYTES = 400
+_RESULT_BYTES = 4096
 
 
 @click.command()
@@ -33,78 +31,46 @@ _RESULT_BYTES = 400
 @home_option
 def show(run: str, as_json: bool, home: Path | None) -> None:
     """One run: how it stands, its tasks, what went wrong."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _show, run, as_json)
+    with_http(home, _show, run, as_json)
 
 
-async def _show(client: Client, reference: str, as_json: bool) -> None:
-    from mainspring.cli.given import given_run
+async def _show(client: HttpClient, reference: str, as_json: bool) -> None:
+    from mainspring.cli.graphs import TREE_TASKS_MAX
+    from mainspring.cli.named import clock, named_run
     from mainspring.cli.output import print_json
-    from mainspring.store.reading import read_run
-    from mainspring.store.run_documents import read_run_document
 
-    run = await client.ask(read_run, await given_run(client, reference))
+    run_id = await named_run(client, reference)
     if as_json:
-        print_json(await client.ask(read_run_document, run))
+        print_json(await client.runs.show(run_id))
     else:
-        _print(await _read(client, run))
+        run = await read_picture(client, run_id, TREE_TASKS_MAX, _LARGE_SHOWN)
+        _print(_Picture(run, await clock(client)))
+
+
+async def read_picture(client: HttpClient, run_id: int, whole_max: int, tasks_max: int) -> RunWhole:
+    """A run with all its tasks; if these are many, with those only that move or failed."""
+    from mainspring.domain.states import TaskState
+
+    moving = [TaskState.RUNNING, TaskState.BACKOFF, TaskState.PARKED, TaskState.FAILED]
+    run = await client.runs.show(run_id, tasks_max=whole_max, result_bytes=_RESULT_BYTES)
+    if run.task_count <= whole_max:
+        return run
+    return await client.runs.show(
+        run_id, task_state=moving, tasks_max=tasks_max, result_bytes=_RESULT_BYTES
+    )
 
 
 class _Picture(NamedTuple):
-    run: RunLine
-    spec: DagSpec
-    parameters: dict[str, Any]
-    counts: dict[TaskState, int]
-    tasks: dict[int, TaskLine]
-    """By node; of a large run only those that are worth a look."""
-    attempts: Mapping[int, Sequence[AttemptLine]]
-    """By task id."""
-    problems: Sequence[AttemptLine]
-    remarks: Mapping[int, Sequence[Remark]]
-    """By task id."""
-    pause: Pause | None
-    """Of its dag."""
-    backfill: int | None
-    """The one that made it."""
-    reruns: Sequence[int]
-    """Runs that were made from it, on a later version."""
+    run: RunWhole
+    now: datetime
 
     @property
     def large(self) -> bool:
         from mainspring.cli.graphs import TREE_TASKS_MAX
 
-        return self.run.tasks > TREE_TASKS_MAX
-
-
-async def _read(client: Client, run: RunLine) -> _Picture:
-    from mainspring.cli.graphs import TREE_TASKS_MAX
-    from mainspring.domain.states import TaskState
-    from mainspring.store import backfills, dead_letters, reading
-    from mainspring.store.shapes import by_task
-
-    interesting = [TaskState.RUNNING, TaskState.BACKOFF, TaskState.PARKED, TaskState.FAILED]
-    large = run.tasks > TREE_TASKS_MAX
-    tasks = await client.ask(
-        reading.list_tasks,
-        run,
-        states=interesting if large else None,
-        limit=_LARGE_SHOWN if large else None,
-        result_bytes=_RESULT_BYTES,
-    )
-    return _Picture(
-        run=run,
-        spec=await client.ask(reading.read_spec, run),
-        parameters=msgspec.json.decode(await client.ask(reading.read_run_parameters, run.id)),
-        counts=await client.ask(reading.count_tasks, run),
-        tasks={task.node: task for task in tasks},
-        attempts=by_task(await client.ask(reading.list_attempts, run)),
-        problems=await client.ask(reading.list_problems, run),
-        remarks=await client.ask(dead_letters.list_remarks, run),
-        pause=(await client.ask(reading.read_dag_standing, run.dag)).pause,
-        backfill=await client.ask(backfills.backfill_of_run, run.id),
-        reruns=await client.ask(reading.list_reruns, run.id),
-    )
+        return self.run.task_count > TREE_TASKS_MAX
 
 
 def _print(picture: _Picture) -> None:
@@ -114,8 +80,8 @@ def _print(picture: _Picture) -> None:
     _print_header(picture)
     out.print()
     if picture.large:
-        out.print(indented(counts_text(picture.counts)))
-        if picture.tasks:
+        out.print(indented(counts_text(picture.run.task_counts)))
+        if picture.run.tasks:
             out.print()
             out.print(indented(_task_table(picture)))
             out.print(faint("  `--json` lists all tasks"))
@@ -127,18 +93,17 @@ def _print(picture: _Picture) -> None:
         out.print(heading("attempts"))
         out.print(indented(lines))
     _print_remarks(picture)
-    _print_trace(picture)
+    _print_trace(picture.run)
 
 
 def _print_header(picture: _Picture) -> None:
     from rich.text import Text
 
     from mainspring.cli.output import FAINT, console, pairs, state_text
-    from mainspring.cli.words import lasted, moment_words, pause_words, safe, value_words
+    from mainspring.cli.words import moment_words, pause_words, safe, took, value_words
     from mainspring.domain.states import RUN
 
-    run, out = picture.run, console()
-    now = run.read_at
+    run, now, out = picture.run, picture.now, console()
     out.print(
         Text.assemble(
             (f"run {run.id}", "bold"),
@@ -157,42 +122,43 @@ def _print_header(picture: _Picture) -> None:
         "terminate": "stopped by request, at once",
         "deadline": "stopped at the run's time limit",
     }
-    given = (f"{safe(name)}={value_words(value)}" for name, value in picture.parameters.items())
+    parameters = msgspec.json.decode(run.parameters, type=dict[str, Any])
+    given = (f"{safe(name)}={value_words(value)}" for name, value in parameters.items())
     out.print(
         pairs(
             [
                 ("trigger", f"{run.trigger}{who}{again}"),
-                ("backfill", str(picture.backfill) if picture.backfill else None),
-                ("run again", _reruns_text(picture.reruns)),
+                ("backfill", str(run.backfill) if run.backfill else None),
+                ("run again", _reruns_text(run.reruns)),
                 ("created", moment_words(run.created_at, now)),
                 ("due", moment_words(run.due_at, now) if late else None),
-                *_fire_words(run),
+                *_fire_words(run, now),
                 ("started", moment_words(run.started_at, now) if run.started_at else None),
-                ("took", lasted(run.started_at, run.finished_at, now)),
+                ("took", took(run.duration_seconds)),
                 ("stop", stops.get(run.stop or "")),
                 (
                     "paused",
-                    f"its dag, {pause_words(picture.pause, now)}"
-                    if picture.pause and not run.closed
+                    f"its dag, {pause_words(run.dag_pause, now)}"
+                    if run.dag_pause and not RUN.facts[run.state].closed
                     else None,
                 ),
                 ("parameters", "\n".join(given)),
-                ("error", _error_text(picture)),
+                ("error", _error_text(run)),
             ]
         )
     )
 
 
-def _fire_words(run: RunLine) -> list[tuple[str, str | None]]:
+def _fire_words(run: RunWhole, now: datetime) -> list[tuple[str, str | None]]:
     """Which fire it is for, and of which time."""
     from mainspring.cli.words import clock, moment_words, safe
 
     if run.fire_at is None:
         return []
-    start = run.interval_start
+    start = run.data_interval.start if run.data_interval else None
     return [
         ("schedule", safe(run.schedule) if run.schedule else None),
-        ("fire", moment_words(run.fire_at, run.read_at)),
+        ("fire", moment_words(run.fire_at, now)),
         (
             "data interval",
             f"from {clock(start)} to {clock(run.fire_at)}" if start is not None else None,
@@ -206,19 +172,17 @@ def _reruns_text(reruns: Sequence[int]) -> str | None:
     return f"on the latest version, as run {', '.join(str(run_id) for run_id in reruns)}"
 
 
-def _error_text(picture: _Picture) -> Text | None:
+def _error_text(run: RunWhole) -> Text | None:
     from rich.text import Text
 
     from mainspring.cli.words import counted, error_words, safe
 
-    if not picture.problems:
+    if run.failed_task is None:
         return None
-    problem = picture.problems[0]
-    name = picture.spec.tasks[problem.task_id - picture.run.id].name
-    why = error_words(problem.error.type, problem.error.message) if problem.error else problem.state
-    more = len(picture.problems) - 1
-    rest = f" (and {counted(more, 'other task')} failed)" if more else ""
-    return Text(f"{safe(name)}: {why}{rest}", style="red")
+    why = error_words(run.error.type, run.error.message) if run.error else "failed"
+    more = run.failed_tasks - 1
+    rest = f" (and {counted(more, 'other task')} failed)" if more > 0 else ""
+    return Text(f"{safe(run.failed_task)}: {why}{rest}", style="red")
 
 
 def counts_text(counts: Mapping[TaskState, int]) -> Text:
@@ -235,51 +199,53 @@ def counts_text(counts: Mapping[TaskState, int]) -> Text:
 
 
 def _task_table(picture: _Picture) -> Table:
-    from mainspring.cli.graphs import Branch, tree
+    from mainspring.cli.graphs import Branch, drawn, tree
     from mainspring.cli.output import one_line, state_text, table
-    from mainspring.cli.words import safe, shortened, size
-    from mainspring.domain.durations import format_duration
+    from mainspring.cli.words import safe, took
     from mainspring.domain.states import TASK
-    from mainspring.store.shapes import task_seconds
 
-    told = any(task.progress_percent is not None for task in picture.tasks.values())
+    tasks = picture.run.tasks
+    told = any(task.progress is not None for task in tasks)
     last = "progress, result" if told else "result"
     lines = table("task", "state", "attempt", "took", "worker", last, right=["took"], fold=[last])
-    branches = (
-        [Branch(node, "", []) for node in picture.tasks] if picture.large else tree(picture.spec)
-    )
-    for branch in branches:
-        task = picture.tasks[branch.node]
-        seconds = task_seconds(task, picture.run.read_at)
-        result = progress_words(task)
-        if task.result is not None and task.result != b"null":
-            result = shortened(task.result.decode("utf-8", "replace"), 60)
-            if task.result_bytes and task.result_bytes > 1024:
-                result = f"{shortened(result, 40)} ({size(task.result_bytes)})"
+    plain = [Branch(place, "", []) for place in range(len(tasks))]
+    for branch in plain if picture.large else tree(drawn(tasks)):
+        task = tasks[branch.node]
         lines.add_row(
             branch.lead + safe(task.name),
             state_text(TASK, task.state),
-            attempt_words(task, picture.spec.tasks[task.node].retry.attempts),
-            "" if seconds is None else format_duration(seconds),
+            attempt_words(task),
+            took(task.duration_seconds),
             safe(task.worker or ""),
-            one_line(result),
+            one_line(_result_words(task) or progress_words(task)),
         )
     return lines
 
 
-def progress_words(task: TaskLine) -> str:
+def _result_words(task: Task) -> str:
+    from mainspring.cli.words import shortened, size
+
+    result, length = bytes(task.result), task.result_bytes or 0
+    if result == b"null":
+        return f"({size(length)})" if length > _RESULT_BYTES else ""
+    if length <= 1024:
+        return shortened(result.decode("utf-8", "replace"), 60)
+    return f"{shortened(result.decode('utf-8', 'replace'), 40)} ({size(length)})"
+
+
+def progress_words(task: Task) -> str:
     """`50 %, half way`; empty for what tells nothing of itself."""
     from mainspring.cli.words import shortened
 
-    if task.progress_percent is None:
+    if task.progress is None:
         return ""
-    words = f"{task.progress_percent:.0f} %"
-    return f"{words}, {shortened(task.progress_text, 60)}" if task.progress_text else words
+    words = f"{task.progress.percent:.0f} %"
+    return f"{words}, {shortened(task.progress.text, 60)}" if task.progress.text else words
 
 
-def attempt_words(task: TaskLine, allowed: int) -> str:
+def attempt_words(task: Task) -> str:
     """`2 of 5`, with what was lost; empty for the only attempt that there is."""
-    words = f"{task.attempt} of {allowed}" if allowed > 1 else ""
+    words = f"{task.attempt} of {task.attempts_max}" if task.attempts_max > 1 else ""
     lost = f"{task.lost} lost" if task.lost else ""
     return ", ".join(filter(None, [words, lost]))
 
@@ -287,18 +253,15 @@ def attempt_words(task: TaskLine, allowed: int) -> str:
 def _attempt_table(picture: _Picture) -> Table | None:
     """The attempts of tasks that had more than one."""
     from mainspring.cli.output import state_text, table
-    from mainspring.cli.words import ago, error_words, lasted, safe
+    from mainspring.cli.words import ago, error_words, safe, took
     from mainspring.domain.states import ATTEMPT
-    from mainspring.store.shapes import all_attempts
 
-    now = picture.run.read_at
     lines = table("task", "attempt", "ended", "when", "took", "worker", "error", fold=["error"])
     shown = 0
-    for task in picture.tasks.values():
-        attempts = all_attempts(task, picture.attempts.get(task.id, ()))
-        if len(attempts) < 2:
+    for task in picture.run.tasks:
+        if len(task.attempts) < 2:
             continue
-        for place, attempt in enumerate(attempts):
+        for place, attempt in enumerate(task.attempts):
             if shown == _ATTEMPTS_SHOWN:
                 return lines
             shown += 1
@@ -306,8 +269,8 @@ def _attempt_table(picture: _Picture) -> Table | None:
                 safe(task.name) if place == 0 else "",
                 str(attempt.attempt),
                 state_text(ATTEMPT, attempt.state),
-                ago(attempt.finished_at, now) if attempt.finished_at else "",
-                lasted(attempt.started_at, attempt.finished_at, now),
+                ago(attempt.finished_at, picture.now) if attempt.finished_at else "",
+                took(attempt.duration_seconds),
                 safe(attempt.worker or ""),
                 error_words(attempt.error.type, attempt.error.message) if attempt.error else "",
             )
@@ -327,32 +290,30 @@ def _print_remarks(picture: _Picture) -> None:
     from mainspring.cli.output import console, heading, indented, table
     from mainspring.cli.words import ago, safe
 
-    if not picture.remarks:
-        return
     lines = table("task", "deed", "when", "who", "note", fold=["note"])
-    for task_id, remarks in sorted(picture.remarks.items()):
-        for remark in remarks:
+    for task in picture.run.tasks:
+        for remark in task.by_hand:
             lines.add_row(
-                safe(picture.spec.tasks[task_id - picture.run.id].name),
+                safe(task.name),
                 _DEEDS[remark.deed],
-                ago(remark.at, picture.run.read_at),
+                ago(remark.at, picture.now),
                 safe(remark.who),
                 safe(remark.note),
             )
+    if not lines.row_count:
+        return
     out = console()
     out.print()
     out.print(heading("by hand"))
     out.print(indented(lines))
 
 
-def _print_trace(picture: _Picture) -> None:
+def _print_trace(run: RunWhole) -> None:
     from mainspring.cli.output import console, heading, indented
     from mainspring.cli.words import safe, safe_lines
 
-    for problem in picture.problems[:1]:
-        if problem.error and problem.error.trace:
-            out = console()
-            name = picture.spec.tasks[problem.task_id - picture.run.id].name
-            out.print()
-            out.print(heading(f"why {safe(name)} failed"))
-            out.print(indented(safe_lines(problem.error.trace[-4000:]).rstrip()))
+    if run.error and run.error.trace and run.failed_task:
+        out = console()
+        out.print()
+        out.print(heading(f"why {safe(run.failed_task)} failed"))
+        out.print(indented(safe_lines(run.error.trace[-4000:]).rstrip()))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from mainspring.cli.words import safe, value_words
 from mainspring.domain.durations import format_duration
 from mainspring.domain.lanes import PRIORITY_DEFAULT
-from mainspring.domain.specs import ParameterSpec, RetrySpec, TaskSpec
+
+if TYPE_CHECKING:
+    from mainspring.domain.specs import ParameterSpec, RetrySpec, TaskSpec
+    from mainspring.store.shapes import DagParameter, DagTask, Retry
 
 
 def type_words(schema: Mapping[str, Any]) -> str:
@@ -16,11 +19,11 @@ def type_words(schema: Mapping[str, Any]) -> str:
     return _type(schema, schema.get("$defs", {}), 0)
 
 
-def default_words(parameter: ParameterSpec) -> str:
+def default_words(parameter: DagParameter | ParameterSpec) -> str:
     return "required" if parameter.required else value_words(parameter.default, 60)
 
 
-def retry_words(retry: RetrySpec) -> str:
+def retry_words(retry: Retry | RetrySpec) -> str:
     """`up to 5 attempts, 1 s apart`; empty when there is one attempt."""
     if retry.attempts <= 1:
         return ""
@@ -48,7 +51,7 @@ def retry_words(retry: RetrySpec) -> str:
     return ", ".join(parts)
 
 
-def task_words(task: TaskSpec) -> str:
+def task_words(task: DagTask | TaskSpec) -> str:
     """Everything about a task that is not as usual."""
     parts = [retry_words(task.retry)]
     if task.timeout_seconds is not None:

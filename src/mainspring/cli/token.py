@@ -12,7 +12,7 @@ from mainspring.domain.durations import parse_duration
 from mainspring.domain.roles import Role
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
+    from mainspring.http import HttpClient
 
 
 @click.group()
@@ -48,10 +48,11 @@ def create(
     home: Path | None,
 ) -> None:
     """Make a token and print its secret, which is shown this once."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    seconds = None if expires is None else parse_duration(expires, what="`--expires`")
-    with_client(home, _create, name, Role(role), queues, seconds, as_json)
+    if expires is not None:
+        parse_duration(expires, what="`--expires`")
+    with_http(home, _create, name, Role(role), queues, expires, as_json)
 
 
 @token.command("list")
@@ -59,9 +60,9 @@ def create(
 @home_option
 def list_all(as_json: bool, home: Path | None) -> None:
     """All tokens, the newest first."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _list, as_json)
+    with_http(home, _list, as_json)
 
 
 @token.command()
@@ -70,33 +71,22 @@ def list_all(as_json: bool, home: Path | None) -> None:
 @home_option
 def revoke(token: str, as_json: bool, home: Path | None) -> None:
     """Revoke TOKEN, by its number or name. Within a second no server takes it any more."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _revoke, token, as_json)
+    with_http(home, _revoke, token, as_json)
 
 
 async def _create(
-    client: Client,
+    client: HttpClient,
     name: str,
     role: Role,
     queues: tuple[str, ...],
-    seconds: float | None,
+    expires: str | None,
     as_json: bool,
 ) -> None:
-    from mainspring.cli.given import person
     from mainspring.cli.output import console, error_console, faint, print_json
-    from mainspring.store.tokens import check_token, create_token, new_secret
 
-    check_token(name, role, queues, seconds)
-    made = await client.ask(
-        create_token,
-        new_secret(),
-        name=name,
-        role=role,
-        queues=queues,
-        seconds=seconds,
-        by=person(),
-    )
+    made = await client.tokens.make(name=name, role=role, queues=queues, expires_in=expires)
     if as_json:
         print_json(made)
         return
@@ -104,20 +94,19 @@ async def _create(
     error_console().print(faint("it is shown this once; send it as `Authorization: Bearer …`"))
 
 
-async def _list(client: Client, as_json: bool) -> None:
+async def _list(client: HttpClient, as_json: bool) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, print_json, table
     from mainspring.cli.words import ago, safe
-    from mainspring.store.reading import read_clock
-    from mainspring.store.tokens import list_tokens
 
-    tokens = await client.ask(list_tokens)
+    tokens = (await client.tokens.list()).items
     if as_json:
         print_json(tokens)
         return
     if not tokens:
         console().print("There are no tokens.")
         return
-    now = await client.ask(read_clock)
+    now = await clock(client)
     lines = table("token", "name", "role", "queues", "made", "by", "ends", right=["token"])
     for each in tokens:
         if each.revoked_at is not None:
@@ -138,17 +127,17 @@ async def _list(client: Client, as_json: bool) -> None:
     console().print(lines)
 
 
-async def _revoke(client: Client, reference: str, as_json: bool) -> None:
+async def _revoke(client: HttpClient, reference: str, as_json: bool) -> None:
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import safe
     from mainspring.domain.errors import NotFoundError
     from mainspring.domain.names import closest, shown
-    from mainspring.store.tokens import list_tokens, revoke_token
 
     if reference.isascii() and reference.isdigit():
         number = int(reference)
     else:
-        alive = {t.name: t.id for t in await client.ask(list_tokens) if t.revoked_at is None}
+        tokens = (await client.tokens.list()).items
+        alive = {token.name: token.id for token in tokens if token.revoked_at is None}
         if reference not in alive:
             raise NotFoundError(
                 f"there is no token {shown(reference)}",
@@ -156,7 +145,7 @@ async def _revoke(client: Client, reference: str, as_json: bool) -> None:
                 or "`mainspring token list` shows what there is",
             )
         number = alive[reference]
-    revoked = await client.ask(revoke_token, number)
+    revoked = await client.tokens.delete(number)
     if as_json:
         print_json(revoked)
     else:

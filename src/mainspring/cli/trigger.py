@@ -13,8 +13,8 @@ from mainspring.cli.options import home_option, json_option, parameter_options
 from mainspring.domain.durations import parse_duration
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
-    from mainspring.store.reading import RunLine
+    from mainspring.http import HttpClient
+    from mainspring.store.shapes import Run
 
 
 @click.command()
@@ -38,14 +38,14 @@ def trigger(
     home: Path | None,
 ) -> int:
     """Start a run of dag NAME."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
     if at is not None and after is not None:
         raise click.UsageError("give `--at` or `--in`, not both")
     order = _Order(name, pairs, params, at, after, key)
     made: list[int] = []
     try:
-        return with_client(home, _trigger, order, wait, as_json, made)
+        return with_http(home, _trigger, order, wait, as_json, made)
     except KeyboardInterrupt:
         if made:
             click.echo(f"\nrun {made[0]} goes on", err=True)
@@ -65,53 +65,51 @@ class _Order(NamedTuple):
 
 
 async def _trigger(
-    client: Client, order: _Order, wait: bool, as_json: bool, made: list[int]
+    client: HttpClient, order: _Order, wait: bool, as_json: bool, made: list[int]
 ) -> int:
     """`made` tells the caller the run's id as soon as there is one, also if this is interrupted."""
     from mainspring.cli.output import print_json
     from mainspring.cli.watch import follow_run
-    from mainspring.store import shapes
-    from mainspring.store.reading import read_run
 
-    made.append(await _make(client, order))
-    run = await client.ask(read_run, made[0])
-    if not wait:
-        if as_json:
-            print_json(shapes.run_line(run))
-        else:
-            _print(run)
-        return DONE
-    return await follow_run(client, run, as_json)
+    run = await _make(client, order)
+    made.append(run.id)
+    if wait:
+        return await follow_run(client, run.id, as_json)
+    if as_json:
+        print_json(run)
+    else:
+        await _print(client, run)
+    return DONE
 
 
-async def _make(client: Client, order: _Order) -> int:
-    from mainspring.cli.given import given_dag, given_parameters, person
+async def _make(client: HttpClient, order: _Order) -> Run:
+    from mainspring.cli.named import parameters_of
 
-    dag = await given_dag(client, order.name)
-    return await client.trigger(
+    dag = await client.dags.show(order.name)
+    return await client.dags.create_run(
         order.name,
-        given_parameters(dag.spec, order.pairs, order.params),
+        parameters=parameters_of(dag, order.pairs, order.params),
         run_at=await _start(client, order.at, order.after),
-        key=order.key,
-        created_by=person(),
+        idempotency_key=order.key,
     )
 
 
-def _print(run: RunLine) -> None:
+async def _print(client: HttpClient, run: Run) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint
     from mainspring.cli.words import moment_words
 
-    starts = ""
-    if run.due_at > run.read_at:
-        starts = f", starts {moment_words(run.due_at, run.read_at)}"
+    starts, now = "", await clock(client)
+    if run.due_at > now:
+        starts = f", starts {moment_words(run.due_at, now)}"
     out = console()
     out.print(f"run {run.id} of {run.dag} version {run.version}{starts}")
     out.print(faint(f"follow it: mainspring run watch {run.id}"))
 
 
-async def _start(client: Client, at: str | None, after: str | None) -> datetime | None:
+async def _start(client: HttpClient, at: str | None, after: str | None) -> datetime | None:
     from mainspring.cli.given import given_moment
-    from mainspring.store import reading
+    from mainspring.cli.named import clock
 
     if at is not None:
         return given_moment(at)
@@ -119,4 +117,4 @@ async def _start(client: Client, at: str | None, after: str | None) -> datetime 
         return None
     rest = timedelta(seconds=parse_duration(after, what="`--in`"))
     # The database's clock is the clock, not the one of this machine.
-    return await client.ask(reading.read_clock) + rest
+    return await clock(client) + rest

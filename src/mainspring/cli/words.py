@@ -62,6 +62,11 @@ def lasted(
     return "" if seconds is None else format_duration(seconds)
 
 
+def took(seconds: float | None) -> str:
+    """How long something took, or takes already; empty for what has not begun."""
+    return "" if seconds is None else format_duration(seconds)
+
+
 def number(value: int, *, at_most: int | None = None) -> str:
     return f"{value:,}{'+' if at_most is not None and value >= at_most else ''}"
 

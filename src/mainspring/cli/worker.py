@@ -13,8 +13,8 @@ from mainspring.domain.lanes import EVERY_QUEUE, SlotKind
 from mainspring.domain.names import name_problem, shown
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
     from mainspring.domain.repositories import Repository
+    from mainspring.http import HttpClient
 
 DEFAULT_QUEUE = "default"
 
@@ -76,9 +76,9 @@ def worker(
 @home_option
 def list_workers(as_json: bool, home: Path | None) -> None:
     """Living workers: what they serve and what they have in hand."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _list, as_json)
+    with_http(home, _list, as_json)
 
 
 def parse_queues(text: str) -> list[str]:
@@ -94,14 +94,14 @@ def parse_queues(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-async def _list(client: Client, as_json: bool) -> None:
+async def _list(client: HttpClient, as_json: bool) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint, print_json, table
     from mainspring.cli.words import ago, safe
-    from mainspring.store import reading, shapes
 
-    workers = await client.ask(reading.list_workers)
+    workers = (await client.workers.list()).items
     if as_json:
-        print_json([shapes.worker_line(line) for line in workers])
+        print_json(workers)
         return
     out = console()
     if not workers:
@@ -109,6 +109,7 @@ async def _list(client: Client, as_json: bool) -> None:
         out.print(faint("start one with `mainspring worker`, or everything with `mainspring up`"))
         return
     lines = table("name", "host", "pid", "queues", "slots in use", "last beat", "", right=["pid"])
+    now = await clock(client)
     for line in workers:
         note = "draining" if line.draining else ""
         if line.overdue:
@@ -123,7 +124,7 @@ async def _list(client: Client, as_json: bool) -> None:
                 for kind, count in line.slots.items()
                 if count
             ),
-            ago(line.renewed_at, line.read_at),
+            ago(line.renewed_at, now),
             note,
             style="yellow" if note else "",
         )

@@ -15,7 +15,15 @@ from mainspring.domain import jobs, roles, states
 from mainspring.domain.pages import Page
 from mainspring.http import models
 from mainspring.http.asking import Asker, Sockets, Transport
-from mainspring.http.requests import Reply, body, checked_url, given, range_header, target
+from mainspring.http.requests import (
+    Reply,
+    body,
+    checked_url,
+    given,
+    range_header,
+    target,
+    version_header,
+)
 from mainspring.schedule import backfilling
 from mainspring.store import (
     backfill_shapes,
@@ -67,6 +75,14 @@ class Dags:
                 return
             cursor = page.next
 
+    async def list_file_problems(self) -> Page[shapes.UnreadFile]:
+        """Files of dags that could not be read, and why. What was read of them before is in
+        force.
+        """
+        return await self._asker.ask(
+            "GET", target("/api/v1/file-problems", {}, {}), Page[shapes.UnreadFile]
+        )
+
     async def show(self, dag: str, /) -> shapes.DagWhole:
         """One dag with its parameters and tasks, as a trigger uses it now."""
         return await self._asker.ask(
@@ -88,7 +104,7 @@ class Dags:
             target("/api/v1/dags/{dag}/pause", {"dag": dag}, {}),
             shapes.PauseChange,
             content=body({"note": given(note)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def resume(
@@ -99,7 +115,7 @@ class Dags:
             "POST",
             target("/api/v1/dags/{dag}/resume", {"dag": dag}, {}),
             shapes.PauseChange,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def create_run(
@@ -121,7 +137,7 @@ class Dags:
             target("/api/v1/dags/{dag}/runs", {"dag": dag}, {}),
             shapes.Run,
             content=body({"parameters": parameters, "run_at": given(run_at)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def list_runs(
@@ -242,7 +258,7 @@ class Jobs:
                     "queue": given(queue),
                 }
             ),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def create_jobs(
@@ -254,7 +270,7 @@ class Jobs:
             target("/api/v1/jobs/bulk", {}, {}),
             Page[job_shapes.JobMade],
             content=body({"jobs": jobs}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def list(
@@ -308,7 +324,7 @@ class Jobs:
             "GET", target("/api/v1/jobs/{job}", {"job": job}, {}), job_shapes.Job
         )
 
-    async def list_runs_of(
+    async def list_runs(
         self,
         job: str,
         /,
@@ -334,7 +350,7 @@ class Jobs:
             Page[shapes.Run],
         )
 
-    async def each_runs_of(
+    async def each_run(
         self,
         job: str,
         /,
@@ -344,10 +360,10 @@ class Jobs:
         until: datetime | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[shapes.Run]:
-        """As `list_runs_of`, all of them; `limit`: how many are asked for at a time."""
+        """As `list_runs`, all of them; `limit`: how many are asked for at a time."""
         cursor: str | None = None
         while True:
-            page = await self.list_runs_of(
+            page = await self.list_runs(
                 job, state=state, since=since, until=until, limit=limit, cursor=cursor
             )
             for item in page.items:
@@ -365,7 +381,7 @@ class Jobs:
             "POST",
             target("/api/v1/jobs/{job}/trigger", {"job": job}, {}),
             shapes.Run,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def change(
@@ -396,7 +412,7 @@ class Jobs:
                     "note": given(note),
                 }
             ),
-            headers={"If-Match": "" if if_match is None else f'"{if_match}"'},
+            headers={"If-Match": None if if_match is None else version_header(if_match)},
         )
 
 
@@ -474,10 +490,24 @@ class Runs:
                 return
             cursor = page.next
 
-    async def show(self, run: int, /) -> shapes.RunWhole:
+    async def show(
+        self,
+        run: int,
+        /,
+        *,
+        task_state: Sequence[states.TaskState] | None = None,
+        tasks_max: int | None = None,
+        result_bytes: int | None = None,
+    ) -> shapes.RunWhole:
         """One run with its parameters, its tasks and their attempts."""
         return await self._asker.ask(
-            "GET", target("/api/v1/runs/{run}", {"run": run}, {}), shapes.RunWhole
+            "GET",
+            target(
+                "/api/v1/runs/{run}",
+                {"run": run},
+                {"task_state": task_state, "tasks_max": tasks_max, "result_bytes": result_bytes},
+            ),
+            shapes.RunWhole,
         )
 
     async def list_tasks(self, run: int, /) -> Page[shapes.Task]:
@@ -516,7 +546,7 @@ class Runs:
                 {"run": run, "task": task, "number": number},
                 {},
             ),
-            headers={"Range": "" if byte_range is None else range_header(byte_range)},
+            headers={"Range": None if byte_range is None else range_header(byte_range)},
         )
 
     async def cancel(
@@ -531,7 +561,7 @@ class Runs:
             target("/api/v1/runs/{run}/cancel", {"run": run}, {}),
             shapes.RunStopping,
             content=body({"at_once": at_once}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def rerun(
@@ -549,7 +579,7 @@ class Runs:
             target("/api/v1/runs/{run}/rerun", {"run": run}, {}),
             shapes.RunAgain,
             content=body({"tasks": given(tasks), "all": all}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def rerun_latest(self, run: int, /, *, idempotency_key: str | None = None) -> shapes.Run:
@@ -563,7 +593,7 @@ class Runs:
             "POST",
             target("/api/v1/runs/{run}/rerun-latest", {"run": run}, {}),
             shapes.Run,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
 
@@ -632,7 +662,7 @@ class Schedules:
             target("/api/v1/schedules/{schedule}", {"schedule": schedule}, {}),
             schedule_shapes.ScheduleChange,
             content=body({"dag": dag, "spec": spec, "parameters": parameters, "note": note}),
-            headers={"If-Match": "" if if_match is None else f'"{if_match}"'},
+            headers={"If-Match": None if if_match is None else version_header(if_match)},
         )
 
     async def pause(
@@ -644,7 +674,7 @@ class Schedules:
             target("/api/v1/schedules/{schedule}/pause", {"schedule": schedule}, {}),
             schedule_shapes.ScheduleChange,
             content=body({"note": given(note)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def resume(
@@ -655,7 +685,7 @@ class Schedules:
             "POST",
             target("/api/v1/schedules/{schedule}/resume", {"schedule": schedule}, {}),
             schedule_shapes.ScheduleChange,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def delete(self, schedule: str, /) -> schedule_shapes.ScheduleRemoved:
@@ -690,7 +720,7 @@ class Schedules:
                     "count": count,
                 }
             ),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def preview(
@@ -738,7 +768,7 @@ class Schedules:
             ),
             schedule_shapes.ScheduleDiff,
             content=body({"dag": dag, "spec": spec, "parameters": parameters, "note": note}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
 
@@ -784,7 +814,7 @@ class Backfills:
                     "note": given(note),
                 }
             ),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def estimate(
@@ -824,7 +854,7 @@ class Backfills:
                     "note": given(note),
                 }
             ),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def list(
@@ -886,7 +916,7 @@ class Backfills:
             target("/api/v1/backfills/{backfill}/pause", {"backfill": backfill}, {}),
             backfill_shapes.Backfill,
             content=body({"note": given(note)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def resume(
@@ -897,7 +927,7 @@ class Backfills:
             "POST",
             target("/api/v1/backfills/{backfill}/resume", {"backfill": backfill}, {}),
             backfill_shapes.Backfill,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def cancel(
@@ -915,7 +945,7 @@ class Backfills:
             target("/api/v1/backfills/{backfill}/cancel", {"backfill": backfill}, {}),
             backfill_shapes.Backfill,
             content=body({"runs": runs, "note": given(note)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
 
@@ -1026,7 +1056,7 @@ class DeadLetters:
             target("/api/v1/dead-letters/retry", {}, {}),
             letter_shapes.LettersRetried,
             content=body({"groups": groups, "letters": letters, "note": note}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def discard_letters(
@@ -1043,7 +1073,7 @@ class DeadLetters:
             target("/api/v1/dead-letters/discard", {}, {}),
             letter_shapes.LettersDiscarded,
             content=body({"groups": groups, "letters": letters, "note": note}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def retry_group(
@@ -1055,7 +1085,7 @@ class DeadLetters:
             target("/api/v1/dead-letters/{group}/retry", {"group": group}, {}),
             letter_shapes.LettersRetried,
             content=body({"note": note}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def discard_group(
@@ -1067,7 +1097,7 @@ class DeadLetters:
             target("/api/v1/dead-letters/{group}/discard", {"group": group}, {}),
             letter_shapes.LettersDiscarded,
             content=body({"note": note}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
 
@@ -1082,6 +1112,12 @@ class Queues:
         out.
         """
         return await self._asker.ask("GET", target("/api/v1/queues", {}, {}), Page[shapes.Lane])
+
+    async def list_pauses(self) -> Page[shapes.PausedThing]:
+        """Dags and queues that are paused; those that were paused first come first."""
+        return await self._asker.ask(
+            "GET", target("/api/v1/pauses", {}, {}), Page[shapes.PausedThing]
+        )
 
     async def show(self, queue: str, /) -> shapes.QueueWhole:
         """One queue with the workers that serve it."""
@@ -1098,7 +1134,7 @@ class Queues:
             target("/api/v1/queues/{queue}/pause", {"queue": queue}, {}),
             shapes.PauseChange,
             content=body({"note": given(note)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def resume(
@@ -1109,7 +1145,7 @@ class Queues:
             "POST",
             target("/api/v1/queues/{queue}/resume", {"queue": queue}, {}),
             shapes.PauseChange,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
 
@@ -1155,7 +1191,7 @@ class Tokens:
             content=body(
                 {"name": name, "role": role, "queues": queues, "expires_in": given(expires_in)}
             ),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def delete(self, token: int, /) -> tokens.Token:

@@ -55,6 +55,18 @@ def body(fields: Mapping[str, object]) -> bytes:
     return encode({name: value for name, value in fields.items() if value is not UNSET})
 
 
+def checked_headers(headers: Mapping[str, str | None]) -> dict[str, str]:
+    """Those that are said; InputError for what no header can hold."""
+    said = {name: value for name, value in headers.items() if value is not None}
+    for name, value in said.items():
+        if not value.isascii() or (value and not value.isprintable()):
+            raise InputError(
+                f"{shown(value)} cannot be sent as {name}",
+                hint="use letters, digits and signs of ASCII",
+            )
+    return said
+
+
 def given(value: Any) -> Any:
     """Of an argument where None means that nothing is said."""
     return UNSET if value is None else value
@@ -64,6 +76,11 @@ def range_header(bounds: tuple[int, int | None]) -> str:
     """From a byte on, up to one that is not part of it."""
     start, end = bounds
     return f"bytes={start}-{'' if end is None else end - 1}"
+
+
+def version_header(version: int) -> str:
+    """As If-Match wants it."""
+    return f'"{version}"'
 
 
 def decode(content: bytes, kind: type[_T]) -> _T:

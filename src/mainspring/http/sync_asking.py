@@ -16,7 +16,7 @@ import msgspec
 
 from mainspring.domain.errors import UnavailableError
 from mainspring.http.refusals import refusal_of
-from mainspring.http.requests import Reply, Request, decode
+from mainspring.http.requests import Reply, Request, checked_headers, decode
 from mainspring.http.retrying import Loss, after_loss, after_reply
 
 _T = TypeVar("_T")
@@ -58,7 +58,7 @@ class Asker:
         kind: type[_T],
         *,
         content: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | None] | None = None,
     ) -> _T:
         """The answer as `kind`."""
         reply = self.reply(method, target, content=content, headers=headers)
@@ -78,10 +78,10 @@ class Asker:
         target: str,
         *,
         content: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | None] | None = None,
     ) -> Reply:
         """The answer as it came; an error if the server refused."""
-        sent = {name: value for name, value in (headers or {}).items() if value}
+        sent = checked_headers(headers or {})
         if content is not None:
             sent["Content-Type"] = "application/json"
         if self._token is not None:

@@ -14,7 +14,15 @@ from mainspring.config import server_place
 from mainspring.domain import jobs, roles, states
 from mainspring.domain.pages import Page
 from mainspring.http import models
-from mainspring.http.requests import Reply, body, checked_url, given, range_header, target
+from mainspring.http.requests import (
+    Reply,
+    body,
+    checked_url,
+    given,
+    range_header,
+    target,
+    version_header,
+)
 from mainspring.http.sync_asking import Asker, Sockets, Transport
 from mainspring.schedule import backfilling
 from mainspring.store import (
@@ -66,6 +74,14 @@ class Dags:
                 return
             cursor = page.next
 
+    def list_file_problems(self) -> Page[shapes.UnreadFile]:
+        """Files of dags that could not be read, and why. What was read of them before is in
+        force.
+        """
+        return self._asker.ask(
+            "GET", target("/api/v1/file-problems", {}, {}), Page[shapes.UnreadFile]
+        )
+
     def show(self, dag: str, /) -> shapes.DagWhole:
         """One dag with its parameters and tasks, as a trigger uses it now."""
         return self._asker.ask(
@@ -87,7 +103,7 @@ class Dags:
             target("/api/v1/dags/{dag}/pause", {"dag": dag}, {}),
             shapes.PauseChange,
             content=body({"note": given(note)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def resume(self, dag: str, /, *, idempotency_key: str | None = None) -> shapes.PauseChange:
@@ -96,7 +112,7 @@ class Dags:
             "POST",
             target("/api/v1/dags/{dag}/resume", {"dag": dag}, {}),
             shapes.PauseChange,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def create_run(
@@ -118,7 +134,7 @@ class Dags:
             target("/api/v1/dags/{dag}/runs", {"dag": dag}, {}),
             shapes.Run,
             content=body({"parameters": parameters, "run_at": given(run_at)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def list_runs(
@@ -238,7 +254,7 @@ class Jobs:
                     "queue": given(queue),
                 }
             ),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def create_jobs(
@@ -250,7 +266,7 @@ class Jobs:
             target("/api/v1/jobs/bulk", {}, {}),
             Page[job_shapes.JobMade],
             content=body({"jobs": jobs}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def list(
@@ -303,7 +319,7 @@ class Jobs:
             "GET", target("/api/v1/jobs/{job}", {"job": job}, {}), job_shapes.Job
         )
 
-    def list_runs_of(
+    def list_runs(
         self,
         job: str,
         /,
@@ -329,7 +345,7 @@ class Jobs:
             Page[shapes.Run],
         )
 
-    def each_runs_of(
+    def each_run(
         self,
         job: str,
         /,
@@ -339,10 +355,10 @@ class Jobs:
         until: datetime | None = None,
         limit: int | None = None,
     ) -> Iterator[shapes.Run]:
-        """As `list_runs_of`, all of them; `limit`: how many are asked for at a time."""
+        """As `list_runs`, all of them; `limit`: how many are asked for at a time."""
         cursor: str | None = None
         while True:
-            page = self.list_runs_of(
+            page = self.list_runs(
                 job, state=state, since=since, until=until, limit=limit, cursor=cursor
             )
             yield from page.items
@@ -359,7 +375,7 @@ class Jobs:
             "POST",
             target("/api/v1/jobs/{job}/trigger", {"job": job}, {}),
             shapes.Run,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def change(
@@ -390,7 +406,7 @@ class Jobs:
                     "note": given(note),
                 }
             ),
-            headers={"If-Match": "" if if_match is None else f'"{if_match}"'},
+            headers={"If-Match": None if if_match is None else version_header(if_match)},
         )
 
 
@@ -467,10 +483,24 @@ class Runs:
                 return
             cursor = page.next
 
-    def show(self, run: int, /) -> shapes.RunWhole:
+    def show(
+        self,
+        run: int,
+        /,
+        *,
+        task_state: Sequence[states.TaskState] | None = None,
+        tasks_max: int | None = None,
+        result_bytes: int | None = None,
+    ) -> shapes.RunWhole:
         """One run with its parameters, its tasks and their attempts."""
         return self._asker.ask(
-            "GET", target("/api/v1/runs/{run}", {"run": run}, {}), shapes.RunWhole
+            "GET",
+            target(
+                "/api/v1/runs/{run}",
+                {"run": run},
+                {"task_state": task_state, "tasks_max": tasks_max, "result_bytes": result_bytes},
+            ),
+            shapes.RunWhole,
         )
 
     def list_tasks(self, run: int, /) -> Page[shapes.Task]:
@@ -509,7 +539,7 @@ class Runs:
                 {"run": run, "task": task, "number": number},
                 {},
             ),
-            headers={"Range": "" if byte_range is None else range_header(byte_range)},
+            headers={"Range": None if byte_range is None else range_header(byte_range)},
         )
 
     def cancel(
@@ -524,7 +554,7 @@ class Runs:
             target("/api/v1/runs/{run}/cancel", {"run": run}, {}),
             shapes.RunStopping,
             content=body({"at_once": at_once}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def rerun(
@@ -542,7 +572,7 @@ class Runs:
             target("/api/v1/runs/{run}/rerun", {"run": run}, {}),
             shapes.RunAgain,
             content=body({"tasks": given(tasks), "all": all}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def rerun_latest(self, run: int, /, *, idempotency_key: str | None = None) -> shapes.Run:
@@ -556,7 +586,7 @@ class Runs:
             "POST",
             target("/api/v1/runs/{run}/rerun-latest", {"run": run}, {}),
             shapes.Run,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
 
@@ -624,7 +654,7 @@ class Schedules:
             target("/api/v1/schedules/{schedule}", {"schedule": schedule}, {}),
             schedule_shapes.ScheduleChange,
             content=body({"dag": dag, "spec": spec, "parameters": parameters, "note": note}),
-            headers={"If-Match": "" if if_match is None else f'"{if_match}"'},
+            headers={"If-Match": None if if_match is None else version_header(if_match)},
         )
 
     def pause(
@@ -636,7 +666,7 @@ class Schedules:
             target("/api/v1/schedules/{schedule}/pause", {"schedule": schedule}, {}),
             schedule_shapes.ScheduleChange,
             content=body({"note": given(note)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def resume(
@@ -647,7 +677,7 @@ class Schedules:
             "POST",
             target("/api/v1/schedules/{schedule}/resume", {"schedule": schedule}, {}),
             schedule_shapes.ScheduleChange,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def delete(self, schedule: str, /) -> schedule_shapes.ScheduleRemoved:
@@ -682,7 +712,7 @@ class Schedules:
                     "count": count,
                 }
             ),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def preview(
@@ -730,7 +760,7 @@ class Schedules:
             ),
             schedule_shapes.ScheduleDiff,
             content=body({"dag": dag, "spec": spec, "parameters": parameters, "note": note}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
 
@@ -776,7 +806,7 @@ class Backfills:
                     "note": given(note),
                 }
             ),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def estimate(
@@ -816,7 +846,7 @@ class Backfills:
                     "note": given(note),
                 }
             ),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def list(
@@ -877,7 +907,7 @@ class Backfills:
             target("/api/v1/backfills/{backfill}/pause", {"backfill": backfill}, {}),
             backfill_shapes.Backfill,
             content=body({"note": given(note)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def resume(
@@ -888,7 +918,7 @@ class Backfills:
             "POST",
             target("/api/v1/backfills/{backfill}/resume", {"backfill": backfill}, {}),
             backfill_shapes.Backfill,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def cancel(
@@ -906,7 +936,7 @@ class Backfills:
             target("/api/v1/backfills/{backfill}/cancel", {"backfill": backfill}, {}),
             backfill_shapes.Backfill,
             content=body({"runs": runs, "note": given(note)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
 
@@ -1015,7 +1045,7 @@ class DeadLetters:
             target("/api/v1/dead-letters/retry", {}, {}),
             letter_shapes.LettersRetried,
             content=body({"groups": groups, "letters": letters, "note": note}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def discard_letters(
@@ -1032,7 +1062,7 @@ class DeadLetters:
             target("/api/v1/dead-letters/discard", {}, {}),
             letter_shapes.LettersDiscarded,
             content=body({"groups": groups, "letters": letters, "note": note}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def retry_group(
@@ -1044,7 +1074,7 @@ class DeadLetters:
             target("/api/v1/dead-letters/{group}/retry", {"group": group}, {}),
             letter_shapes.LettersRetried,
             content=body({"note": note}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def discard_group(
@@ -1056,7 +1086,7 @@ class DeadLetters:
             target("/api/v1/dead-letters/{group}/discard", {"group": group}, {}),
             letter_shapes.LettersDiscarded,
             content=body({"note": note}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
 
@@ -1071,6 +1101,10 @@ class Queues:
         out.
         """
         return self._asker.ask("GET", target("/api/v1/queues", {}, {}), Page[shapes.Lane])
+
+    def list_pauses(self) -> Page[shapes.PausedThing]:
+        """Dags and queues that are paused; those that were paused first come first."""
+        return self._asker.ask("GET", target("/api/v1/pauses", {}, {}), Page[shapes.PausedThing])
 
     def show(self, queue: str, /) -> shapes.QueueWhole:
         """One queue with the workers that serve it."""
@@ -1087,7 +1121,7 @@ class Queues:
             target("/api/v1/queues/{queue}/pause", {"queue": queue}, {}),
             shapes.PauseChange,
             content=body({"note": given(note)}),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def resume(self, queue: str, /, *, idempotency_key: str | None = None) -> shapes.PauseChange:
@@ -1096,7 +1130,7 @@ class Queues:
             "POST",
             target("/api/v1/queues/{queue}/resume", {"queue": queue}, {}),
             shapes.PauseChange,
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
 
@@ -1142,7 +1176,7 @@ class Tokens:
             content=body(
                 {"name": name, "role": role, "queues": queues, "expires_in": given(expires_in)}
             ),
-            headers={"Idempotency-Key": idempotency_key or ""},
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     def delete(self, token: int, /) -> tokens.Token:

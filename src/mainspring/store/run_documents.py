@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from mainspring.domain.states import TaskState
 from mainspring.store import shapes
 from mainspring.store.backfills import backfill_of_run
 from mainspring.store.connection import Connection
 from mainspring.store.dead_letters import list_remarks
 from mainspring.store.reading import (
     RunLine,
+    count_tasks,
     list_attempts,
     list_problems,
     list_reruns,
@@ -20,12 +24,34 @@ from mainspring.store.reading import (
 ATTEMPTS_MAX = 100_000
 
 
-async def read_run_document(connection: Connection, run: RunLine) -> shapes.RunWhole:
+class Narrowed(msgspec.Struct, frozen=True):
+    """Which tasks are in a run's document, and how much of each."""
+
+    states: tuple[TaskState, ...] = ()
+    """Those in one of these states; none: all."""
+    tasks_max: int | None = None
+    result_bytes: int = shapes.RESULT_BYTES_MAX
+    """Larger results are left out."""
+
+
+_WHOLE = Narrowed()
+
+
+async def read_run_document(
+    connection: Connection, run: RunLine, narrowed: Narrowed = _WHOLE
+) -> shapes.RunWhole:
     return shapes.run_whole(
         run,
         await read_spec(connection, run),
         await read_run_parameters(connection, run.id),
-        await list_tasks(connection, run, result_bytes=shapes.RESULT_BYTES_MAX),
+        await count_tasks(connection, run),
+        await list_tasks(
+            connection,
+            run,
+            states=narrowed.states or None,
+            limit=narrowed.tasks_max,
+            result_bytes=narrowed.result_bytes,
+        ),
         shapes.by_task(await list_attempts(connection, run, limit=ATTEMPTS_MAX)),
         await list_problems(connection, run),
         await list_remarks(connection, run),

@@ -30,6 +30,7 @@ from mainspring.store.reading import (
     DagLine,
     FileProblem,
     LaneLine,
+    PausedLine,
     RunLine,
     TaskLine,
     WorkerLine,
@@ -196,6 +197,15 @@ class PauseChange(Shape, frozen=True, kw_only=True):
     name: str
     pause: Pause | None
     changed: bool
+    pause_before: Pause | None
+
+
+class PausedThing(Shape, frozen=True, kw_only=True):
+    """A dag or a queue that is paused."""
+
+    what: Literal["dag", "queue"]
+    name: str
+    pause: Pause
 
 
 def dag_line(dag: DagLine, schedules: Sequence[ScheduleGlance] = ()) -> Dag:
@@ -324,8 +334,16 @@ def rolled_back(done: RolledBack) -> VersionChange:
 
 def paused(name: str, done: Paused) -> PauseChange:
     return PauseChange(
-        name=name, pause=done.now, changed=(done.before is None) != (done.now is None)
+        name=name,
+        pause=done.now,
+        changed=(done.before is None) != (done.now is None),
+        pause_before=done.before,
     )
+
+
+def paused_thing(line: PausedLine) -> PausedThing:
+    what: Literal["dag", "queue"] = "dag" if line.what == "dag" else "queue"
+    return PausedThing(what=what, name=line.name, pause=line.pause)
 
 
 # --- runs ---------------------------------------------------------------------------------------
@@ -367,6 +385,8 @@ class RunStopping(Run, frozen=True, kw_only=True):
     """A run that was asked to stop, and how many of its tasks still ran then."""
 
     asked_to_stop: int
+    had_ended: bool
+    """Whether it was over before."""
 
 
 class RunAgain(Run, frozen=True, kw_only=True):
@@ -472,6 +492,8 @@ class RunWhole(Run, frozen=True, kw_only=True):
     parameters: msgspec.Raw
     error: TaskError | None
     failed_task: str | None
+    task_counts: dict[TaskState, int]
+    """How many tasks are in each state."""
     tasks: list[Task]
     reruns: list[int]
     backfill: int | None
@@ -481,8 +503,8 @@ def run_line(run: RunLine) -> Run:
     return Run(**_run_fields(run))
 
 
-def run_stopping(run: RunLine, asked: int) -> RunStopping:
-    return RunStopping(**_run_fields(run), asked_to_stop=asked)
+def run_stopping(run: RunLine, asked: int, *, had_ended: bool) -> RunStopping:
+    return RunStopping(**_run_fields(run), asked_to_stop=asked, had_ended=had_ended)
 
 
 def run_again(run: RunLine, names: Sequence[str]) -> RunAgain:
@@ -536,6 +558,7 @@ def run_whole(
     run: RunLine,
     spec: DagSpec,
     parameters: bytes,
+    counts: Mapping[TaskState, int],
     tasks: Sequence[TaskLine],
     attempts: Mapping[int, Sequence[AttemptLine]],
     problems: Sequence[AttemptLine],
@@ -551,6 +574,7 @@ def run_whole(
         parameters=msgspec.Raw(parameters),
         error=error(first.error) if first and first.error else None,
         failed_task=spec.tasks[first.task_id - run.id].name if first else None,
+        task_counts=dict(counts),
         tasks=run_tasks(run, spec, tasks, attempts, remarks),
         reruns=list(reruns),
         backfill=backfill,

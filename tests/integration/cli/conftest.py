@@ -1,15 +1,26 @@
-"""A command against a fresh database, in this process."""
+"""A command against a fresh database, in this process: beside the database, and through a server.
+
+Tests of a module that says `BOTH_ROADS = True` run twice, but those named in `LOCAL`. The server is
+a real one with a real port; it has the event loop of the test, which is free while a command runs
+in its thread.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 
+from mainspring.api.server import Server
 from mainspring.cli import run_command
+from mainspring.config import Config, Listening
+from mainspring.domain.roles import Role
+from mainspring.store.connection import Connection
+from mainspring.store.tokens import create_token, new_secret
 
 
 class Answer(NamedTuple):
@@ -25,10 +36,28 @@ class Answer(NamedTuple):
 Command = Callable[..., Coroutine[Any, Any, Answer]]
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    both = getattr(metafunc.module, "BOTH_ROADS", False)
+    both = both and metafunc.function.__name__ not in getattr(metafunc.module, "LOCAL", ())
+    if "road" in metafunc.fixturenames and both:
+        metafunc.parametrize("road", ["local", "remote"])
+
+
 @pytest.fixture
-def command(
-    database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
+def road() -> str:
+    """How a command gets to the database: `local`, or `remote` through a server."""
+    return "local"
+
+
+@pytest.fixture
+async def command(
+    road: str,
+    database_url: str,
+    connection: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> AsyncIterator[Command]:
     monkeypatch.setenv("MAINSPRING_DATABASE_URL", database_url)
     monkeypatch.delenv("COLUMNS", raising=False)
 
@@ -39,4 +68,18 @@ def command(
         captured = capsys.readouterr()
         return Answer(code, captured.out, captured.err)
 
-    return run
+    if road == "local":
+        yield run
+        return
+    secret = new_secret()
+    await create_token(connection, secret, name="remote", role=Role.ADMIN)
+    server = Server(Config(home=tmp_path, listening=Listening(port=0)), database_url)
+    running = asyncio.create_task(server.run())
+    while not server.listens:
+        assert not running.done(), running.result()
+        await asyncio.sleep(0.005)
+    monkeypatch.setenv("MAINSPRING_URL", f"http://127.0.0.1:{server.port}")
+    monkeypatch.setenv("MAINSPRING_TOKEN", secret)
+    yield run
+    server.stop()
+    await running

@@ -24,6 +24,9 @@ from tests.support.factory import BareWorker, dag_of, start_dag
 from tests.support.launcher import Launcher
 from tests.support.team import Team
 
+BOTH_ROADS = True
+LOCAL = ("test_a_database_without_the_schema_is_sent_to_migrate",)
+
 
 async def _an_engine_lives(connection: Connection) -> None:
     await fetch(

@@ -14,6 +14,8 @@ from mainspring.store.dags import register_dag, set_file_problems
 from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of, failure, start_dag
 
+BOTH_ROADS = True
+
 SALES = DagSpec(
     name="sales",
     tasks=(
@@ -209,7 +211,7 @@ async def test_one_key_makes_one_run_and_another_body_is_a_conflict(
     assert first.json["id"] == again.json["id"]
     other = await command(*arguments, "days=2")
     assert other.code == 2
-    assert '"code":"conflict"' in other.err
+    assert '"code":"idempotency_key"' in other.err
 
 
 async def test_waiting_ends_with_the_run_and_tells_its_verdict(

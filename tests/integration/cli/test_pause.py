@@ -14,6 +14,8 @@ from tests.support.factory import BareWorker, dag_of, start_dag
 from tests.support.launcher import Launcher
 from tests.support.team import Team
 
+BOTH_ROADS = True
+
 ORDERS = dag_of([(0, 1)], tasks=2, name="orders")
 
 WAITING = """

@@ -28,6 +28,8 @@ from tests.support.factory import (
 from tests.support.launcher import Launcher
 from tests.support.team import Team
 
+BOTH_ROADS = True
+
 CHAIN = dag_of([(0, 1), (1, 2)], tasks=3, name="orders")
 
 

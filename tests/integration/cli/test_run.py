@@ -12,6 +12,8 @@ from mainspring.store.statements import statement
 from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of, failure, start_dag, start_run
 
+BOTH_ROADS = True
+
 CHAIN = dag_of([(0, 1)], tasks=2, retry=RetrySpec(attempts=3, first_seconds=3600))
 
 

@@ -74,6 +74,13 @@ async def list_dags(call: Call, query: Dags) -> Page[shapes.Dag]:
     return await call.services.read(read)
 
 
+@dags.get("/file-problems", needs=Role.VIEWER, shared=True)
+async def list_file_problems(call: Call) -> Page[shapes.UnreadFile]:
+    """Files of dags that could not be read, and why. What was read of them before is in force."""
+    lines = await call.services.read(reading.list_file_problems)
+    return Page([shapes.file_problem(line) for line in lines])
+
+
 @dags.get("/dags/{dag}", needs=Role.VIEWER, shared=True, example=_DAG)
 async def show_dag(call: Call, dag: DagName) -> shapes.DagWhole:
     """One dag with its parameters and tasks, as a trigger uses it now."""

@@ -30,6 +30,13 @@ async def list_queues(call: Call) -> Page[shapes.Lane]:
     return Page([shapes.lane_line(lane) for lane in lanes])
 
 
+@queues.get("/pauses", needs=Role.VIEWER, shared=True)
+async def list_pauses(call: Call) -> Page[shapes.PausedThing]:
+    """Dags and queues that are paused; those that were paused first come first."""
+    lines = await call.services.read(reading.list_paused)
+    return Page([shapes.paused_thing(line) for line in lines])
+
+
 @queues.get("/queues/{queue}", needs=Role.VIEWER, shared=True, example=_QUEUE)
 async def show_queue(call: Call, queue: QueueName) -> shapes.QueueWhole:
     """One queue with the workers that serve it."""

@@ -31,7 +31,7 @@ from mainspring.domain.names import closest, shown
 from mainspring.domain.notes import NOTE_LENGTH_MAX
 from mainspring.domain.roles import Role
 from mainspring.domain.specs import PAYLOAD_BYTES_MAX
-from mainspring.domain.states import RunState
+from mainspring.domain.states import RunState, TaskState
 from mainspring.store import reading, shapes
 from mainspring.store.comparison import Comparison, read_comparison
 from mainspring.store.connection import Connection
@@ -39,7 +39,7 @@ from mainspring.store.logs import LogLine
 from mainspring.store.logs import list_logs as find_logs
 from mainspring.store.marks import Mark as MarkedState
 from mainspring.store.reading import RunLine
-from mainspring.store.run_documents import read_run_document, read_run_tasks
+from mainspring.store.run_documents import Narrowed, read_run_document, read_run_tasks
 from mainspring.store.runs import Deed
 from mainspring.store.why import Why, read_why
 
@@ -138,7 +138,25 @@ async def dag_id_of(connection: Connection, name: str) -> int:
 
 class OneRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     wait: Wait = 0.0
+    task_state: Annotated[
+        list[TaskState], Meta(description="Only tasks in this state; several: in one of them.")
+    ] = []
+    tasks_max: (
+        Annotated[int, Meta(ge=0, le=100_000, description="So many tasks at most.")] | None
+    ) = None
+    result_bytes: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=shapes.RESULT_BYTES_MAX,
+            description="Results of tasks that are larger are left out.",
+        ),
+    ] = shapes.RESULT_BYTES_MAX
     fields: Fields | None = None
+
+    @property
+    def narrowed(self) -> Narrowed:
+        return Narrowed(tuple(self.task_state), self.tasks_max, self.result_bytes)
 
 
 async def until_ended(call: Call, run: int, query: OneRun) -> None:
@@ -155,7 +173,8 @@ async def show_run(call: Call, run: RunId, query: OneRun) -> shapes.RunWhole:
     """
 
     async def read(connection: Connection) -> shapes.RunWhole:
-        return await read_run_document(connection, await reading.read_run(connection, run))
+        line = await reading.read_run(connection, run)
+        return await read_run_document(connection, line, query.narrowed)
 
     return await call.services.read(read)
 
@@ -398,7 +417,8 @@ async def cancel_run(call: Call, run: RunId, body: Cancel) -> shapes.RunStopping
     asked = 0
     if not before.closed:
         asked = await call.services.client.cancel(run, at_once=body.at_once)
-    return shapes.run_stopping(await call.services.read(reading.read_run, run), asked)
+    after = await call.services.read(reading.read_run, run)
+    return shapes.run_stopping(after, asked, had_ended=before.closed)
 
 
 class Rerun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
