@@ -18,6 +18,7 @@ from mainspring.config import Config, Listening
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.roles import Role
 from mainspring.domain.specs import DagSpec, ParameterSpec, TaskSpec
+from mainspring.domain.written_dags import WrittenDag, WrittenTask, spec_of
 from mainspring.schedule.calendars import CalendarSpec
 from mainspring.schedule.parsing import schedule_from
 from mainspring.store.backfill_orders import BackfillOrder, create_backfill, reserve_backfill
@@ -29,6 +30,7 @@ from mainspring.store.logs import append_log
 from mainspring.store.schedule_changes import Intent, create_schedule, put_calendar
 from mainspring.store.snapshots import keep_snapshot
 from mainspring.store.tokens import create_token, new_secret
+from mainspring.store.written_dags import put_written_dag
 from tests.support.factory import BareWorker, failure, start_run
 from tests.support.job_stage import JobStage, command
 
@@ -46,6 +48,11 @@ DAILY_SALES = DagSpec(
     owner="sales",
 )
 
+
+WEEKLY_ORDERS = WrittenDag(
+    name="weekly_orders", tasks=[WrittenTask(name="count", command=["wc", "-l", "orders.csv"])]
+)
+"""Written as JSON, not in a file."""
 
 _ELSEWHERE = ("/healthz", "/readyz", "/metrics", "/docs", "/login", "/api", "/none")
 
@@ -152,6 +159,7 @@ async def things(connection: Connection, finished: int) -> dict[str, str]:
     await create_schedule(connection, nightly, by="ada")
     daily = schedule_from("0 3 * * *")
     await JobStage(connection).make(command("tidy", schedule=daily))
+    await put_written_dag(connection, spec_of(WEEKLY_ORDERS))
     await keep_snapshot(connection, "snapshot", b"packed")
     await put_calendar(connection, "weekends", CalendarSpec(weekdays=("sat", "sun")))
     failed = await fail_run(connection, "extract", "connection refused")

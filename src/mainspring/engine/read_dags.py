@@ -40,8 +40,15 @@ from mainspring.store.code_schedules import (
     written_in,
 )
 from mainspring.store.connection import Connection, Line
-from mainspring.store.dags import Found, mark_gone, register_dags, set_file_problems
+from mainspring.store.dags import (
+    Found,
+    mark_gone,
+    register_dags,
+    set_file_problems,
+    written_elsewhere,
+)
 from mainspring.store.wakeups import listen_for_dags, notify_ready
+from mainspring.store.written_dags import written_among
 
 log = structlog.get_logger(__name__)
 
@@ -159,11 +166,17 @@ class _Unfit(NamedTuple):
 async def _store(
     connection: Connection, report: BundleReport, sources: Mapping[str, bytes], snapshot: str
 ) -> _Unfit:
-    found = [Found(spec, report.files[spec.name], sources[spec.name]) for spec in report.dags]
+    taken = await written_among(connection, [spec.name for spec in report.dags])
+    found = [
+        Found(spec, report.files[spec.name], sources[spec.name])
+        for spec in report.dags
+        if spec.name not in taken
+    ]
     registered = await register_dags(connection, found, snapshot)
-    for spec, stored in zip(report.dags, registered, strict=True):
+    for dag, stored in zip(found, registered, strict=True):
         if stored.changed:
-            log.info("dag", name=spec.name, version=stored.version, tasks=len(spec.tasks))
+            log.info("dag", name=dag.spec.name, version=stored.version, tasks=len(dag.spec.tasks))
+    problems = [*report.problems, *_namesakes(report, taken)]
     unread = {problem.file for problem in report.problems}
     for name in await mark_gone(connection, report.files, unread):
         log.warning("dag is gone", name=name)
@@ -174,11 +187,20 @@ async def _store(
         for schedule in dag.spec.schedules
     ]
     unfit = await _put(connection, store_code_schedules(connection, written, unread_files=unread))
-    for problem in [*report.problems, *map(_problem_of, unfit)]:
+    for problem in [*problems, *map(_problem_of, unfit)]:
         words = _words(problem.message, problem.hint)
         log.error("dag file", file=problem.file, line=problem.line, error=words)
-    await _tell(connection, report.problems, unfit)
-    return _Unfit(unfit, report.problems)
+    await _tell(connection, problems, unfit)
+    return _Unfit(unfit, problems)
+
+
+def _namesakes(report: BundleReport, taken: set[str]) -> list[FileProblem]:
+    """Dags of files whose names belong to others; the rest of their files is used."""
+    found = []
+    for name in sorted(taken):
+        error = written_elsewhere(name)
+        found.append(FileProblem(report.files[name], None, error.message, error.hint))
+    return found
 
 
 async def _store_unfit(connection: Connection, before: _Unfit) -> _Unfit:

@@ -8,8 +8,9 @@ from datetime import datetime
 import asyncpg
 import msgspec
 
-from mainspring.domain.errors import NotFoundError
+from mainspring.domain.errors import ConflictError, NotFoundError
 from mainspring.domain.lanes import Lane
+from mainspring.domain.names import shown
 from mainspring.domain.specs import About, DagSpec, parents_of
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.pauses import Pause, pause_of
@@ -18,6 +19,9 @@ from mainspring.store.statements import statement
 
 APP_SNAPSHOT = "app"
 """The snapshot of dags of installed applications: their code is not pinned."""
+
+WRITTEN = b"written:"
+"""How the sources of dags begin that callers wrote as JSON; see `written_dags`."""
 
 _DAGS_PER_COMMIT = 100
 
@@ -125,6 +129,7 @@ async def _register(
     told = _told(spec)
     rows = await fetch(connection, statement("lock_dag"), tenant_id, spec.name, found.file, *told)
     dag = rows[0]
+    _check_source(spec.name, dag["source"], source)
     version_id, number = await _ensure_version(connection, dag["id"], spec, queues, snapshot_id)
     if dag["rolled_back_at"] is not None and dag["source"] == source:
         await fetch(connection, statement("note_folder_version"), dag["id"], version_id)
@@ -133,6 +138,21 @@ async def _register(
         connection, statement("use_version"), dag["id"], version_id, snapshot_id, source
     )
     return Registered(dag["id"], version_id, number, snapshot_id, bool(used))
+
+
+def _check_source(name: str, before: bytes | None, now: bytes | None) -> None:
+    """A written dag keeps its name until it is removed; its new owner would make it vanish."""
+    if before is None or not before.startswith(WRITTEN):
+        return
+    if now is None or not now.startswith(WRITTEN):
+        raise written_elsewhere(name)
+
+
+def written_elsewhere(name: str) -> ConflictError:
+    return ConflictError(
+        f"the dag {shown(name)} was written as JSON, by way of the server",
+        hint=f"give this one another name, or remove that one: `DELETE /api/v1/dags/{name}`",
+    )
 
 
 async def mark_gone(

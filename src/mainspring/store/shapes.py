@@ -151,6 +151,21 @@ class DagWhole(Shape, frozen=True, kw_only=True):
     tasks: list[DagTask]
 
 
+class DagWritten(DagWhole, frozen=True, kw_only=True):
+    """A dag after it was written as JSON."""
+
+    created: bool
+    """Whether there was none."""
+    changed: bool
+    """Whether a trigger uses another version than before."""
+
+
+class DagRemoved(Shape, frozen=True, kw_only=True):
+    name: str
+    schedules: list[str]
+    """That went with it."""
+
+
 class Version(Shape, frozen=True, kw_only=True):
     """A version of a dag."""
 

@@ -92,7 +92,12 @@ async def roll_back(
 
 
 def gone(name: str, file: str) -> NotFoundError:
-    """Why there can be no new run of a dag that no file defines any more."""
+    """Why there can be no new run of a dag that is gone."""
+    if not file:
+        return NotFoundError(
+            f"the dag {shown(name)} was removed",
+            hint="write it anew; runs that are open go on",
+        )
     return NotFoundError(
         f"the dag {shown(name)} is gone: no file defines it any more, the last was {shown(file)}",
         hint="put it back into the folder of dags; runs that are open go on",

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from mainspring.api.resources.backfills import backfills
 from mainspring.api.resources.calendars import calendars
 from mainspring.api.resources.care import care
-from mainspring.api.resources.dags import dags
 from mainspring.api.resources.dead_letters import dead_letters
 from mainspring.api.resources.jobs import jobs
 from mainspring.api.resources.operations import operations
@@ -16,6 +15,7 @@ from mainspring.api.resources.runs import runs
 from mainspring.api.resources.schedules import schedules
 from mainspring.api.resources.tokens import tokens
 from mainspring.api.resources.workers import workers
+from mainspring.api.resources.written_dags import dags
 from mainspring.api.routes import Resource, Route
 
 RESOURCES: Sequence[Resource] = (

@@ -151,7 +151,7 @@ update mainspring.dag
 set version_id = $2, snapshot_id = $3, folder_version_id = $2, source = $4, rolled_back_at = null,
   changed_at = clock_timestamp()
 where id = $1 and (version_id is distinct from $2 or snapshot_id is distinct from $3
-  or rolled_back_at is not null)
+  or rolled_back_at is not null or source is distinct from $4)
 returning id;
 
 -- name: note_folder_version
@@ -168,10 +168,24 @@ returning name;
 
 -- name: lock_known_dag
 -- $1 tenant  $2 name
-select d.id, d.version_id, d.snapshot_id, d.file, d.gone_at, v.number as version
+select d.id, d.version_id, d.snapshot_id, d.file, d.gone_at, d.source, v.number as version
 from mainspring.dag d join mainspring.version v on v.id = d.version_id
 where d.tenant_id = $1 and d.name = $2
 for no key update of d;
+
+-- name: remove_written_dag
+-- It leaves its mark behind, so that whoever comes may take the name.
+-- $1 tenant  $2 name  $3 how the sources of written dags begin
+update mainspring.dag set gone_at = clock_timestamp(), source = null
+where tenant_id = $1 and name = $2 and gone_at is null
+  and substring(source for octet_length($3::bytea)) = $3::bytea
+returning id;
+
+-- name: written_among
+-- $1 tenant  $2 names  $3 how the sources of written dags begin
+select name from mainspring.dag
+where tenant_id = $1 and name = any($2::text[])
+  and substring(source for octet_length($3::bytea)) = $3::bytea;
 
 -- name: touch_snapshot
 -- In use from now on: whoever forgets snapshots has done so already, or leaves this one alone.
