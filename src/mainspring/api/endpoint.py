@@ -17,12 +17,14 @@ from mainspring.api.answers import Answer, encode, send_answer
 from mainspring.api.calls import Call
 from mainspring.api.decoding import decode_body, decode_parts, decode_query, read_body
 from mainspring.api.guard import Doorkeeper
+from mainspring.api.masking import masked, quotes
 from mainspring.api.pages import selected
 from mainspring.api.problems import Refusal
 from mainspring.api.repeating import answered_once, digest_of, given_key
 from mainspring.api.routes import Method, Route
 from mainspring.api.services import Services
 from mainspring.api.sharing import Sharing
+from mainspring.domain.roles import Role, allows
 
 _WITH_BODY = ("POST", "PUT", "PATCH")
 
@@ -55,6 +57,7 @@ class Road:
         self._route = route
         self._services = services
         self._guard = guard
+        self._quotes = route.needs is not None and quotes(route.answer)
         self._sharing: Sharing[Answer] = Sharing()
         self._decoder = None if route.body is None else msgspec.json.Decoder(route.body)
 
@@ -84,7 +87,13 @@ class Road:
             assert caller is not None
             if route.waits is not None:
                 await route.waits(call, **arguments)
-            what = (caller.tenant_id, scope["path"], scope.get("query_string", b""))
+            # Who may only look is told less, so it shares with its like.
+            what = (
+                caller.tenant_id,
+                self._masks(call),
+                scope["path"],
+                scope.get("query_string", b""),
+            )
             answer = await self._sharing.share(what, lambda: self._handle(call, arguments))
         elif key is None or caller is None or route.repeats:
             answer = await self._handle(call, arguments)
@@ -104,4 +113,10 @@ class Road:
         if said is None:
             return Answer(status=204)
         version = said.version if self._route.versioned else None
-        return Answer(encode(said), status=self._route.status, version=version)
+        content = encode(said)
+        if self._masks(call):
+            content = masked(content)
+        return Answer(content, status=self._route.status, version=version)
+
+    def _masks(self, call: Call) -> bool:
+        return self._quotes and not allows(call.caller.role, Role.OPERATOR)
