@@ -38,6 +38,7 @@ from mainspring.client.subjects import (
     given_parameters,
 )
 from mainspring.client.waking import Waker
+from mainspring.domain.errors import InputError
 from mainspring.store.runs import NewRun
 
 _LOCK_TIMEOUT = "set lock_timeout = '100ms'"
@@ -175,9 +176,11 @@ class Enqueuer:
         run_at: datetime | None,
         keys: Sequence[str] | None,
         connection: object | None,
+        *,
+        created_by: str | None = None,
     ) -> list[int]:
         if connection is None:
-            runs = await self.many_runs(subject, items, run_at, keys)
+            runs = await self.many_runs(subject, items, run_at, keys, created_by)
             return await self._send_set(runs) if runs else []
         door = async_door(connection)
         check_transaction(door)
@@ -194,18 +197,25 @@ class Enqueuer:
         items: Iterable[Mapping[str, Any]],
         run_at: datetime | None,
         keys: Sequence[str] | None,
+        created_by: str | None = None,
     ) -> list[NewRun]:
-        """All of them checked, before any is made."""
+        """All of them checked, before any is made; an error says which one it is about."""
         check_run_at(run_at)
         given = list(items)
         each_key = check_keys(keys, len(given))
         known = await self._known(subject)
         definition = known.definition
         check, tasks = definition.check.encode, len(definition.spec.tasks)
-        version_id, snapshot_id, created_by = known.version_id, known.snapshot_id, self._created_by
+        version_id, snapshot_id = known.version_id, known.snapshot_id
+        created_by = created_by or self._created_by
         drafts: list[Draft] = []
         for parameters, key in zip(given, each_key, strict=True):
-            encoded = check(parameters)
+            try:
+                encoded = check(parameters)
+            except InputError as error:
+                error.message = f"run {len(drafts) + 1} of {len(given):,}: {error.message}"
+                error.args = (error.message,)
+                raise
             drafts.append(
                 Draft(
                     version_id,

@@ -9,9 +9,9 @@ from mainspring.api.resources.calendars import calendars
 from mainspring.api.resources.care import care
 from mainspring.api.resources.dead_letters import dead_letters
 from mainspring.api.resources.jobs import jobs
+from mainspring.api.resources.many_runs import runs
 from mainspring.api.resources.operations import operations
 from mainspring.api.resources.queues import queues
-from mainspring.api.resources.runs import runs
 from mainspring.api.resources.schedules import schedules
 from mainspring.api.resources.tokens import tokens
 from mainspring.api.resources.workers import workers
