@@ -115,6 +115,20 @@ class Enqueuer:
         self._waker.wake(created.lanes)
         return created.ids[0]
 
+    async def start(
+        self,
+        name: str,
+        parameters: Mapping[str, Any],
+        run_at: datetime | None,
+        key: str | None,
+        created_by: str,
+    ) -> int:
+        """A run of a stored dag, for one of many callers: sent together with those of others."""
+        draft = await self._draft(name, parameters, {}, run_at, key, False)
+        draft = msgspec.structs.replace(draft, created_by=created_by)
+        with self._forgetting():
+            return await (self.plain if key is None else self.keyed).send(draft)
+
     async def runs_beside(
         self,
         subject: Subject,

@@ -238,9 +238,7 @@ async def create_run(call: Call, dag: DagName, body: NewRun) -> shapes.Run:
     """
     client = call.services.client
     try:
-        run_id = await client.trigger(
-            dag, body.parameters, run_at=body.run_at, key=call.key, created_by=call.who
-        )
+        run_id = await client.enqueuer.start(dag, body.parameters, body.run_at, call.key, call.who)
     except KeyConflict:
         assert call.key is not None
         raise used_otherwise(call.key) from None
