@@ -109,6 +109,8 @@ def run_server(config: Config) -> int:
 
     check_listening(config.listening)
     url = database_url(config)
+    # As for an engine: what a request makes dies with it.
+    gc.set_threshold(100_000, 20, 20)
     return uvloop.run(_serve(url, lambda: Server(config, url)))
 
 

@@ -3,9 +3,10 @@
     run.py        the main road: place, stage, scenario, verdict, for each repetition
     settings.py   what can be chosen
     place.py      the database: a throw-away one, or a given one that is treated with care
-    team.py       an engine and workers, started as users start them
+    team.py       an engine, workers and perhaps a server, started as users start them
     stage.py      all that a scenario needs: schema, team, connections
     yardstick.py  what the machine can do without us: the raw ceiling and a round trip
+    http_load.py  who asks the server, over kept connections
     load.py       who makes the runs: a flood that keeps a queue full, or so many a second
     cpu.py        who used the processors, from /proc
     tables.py     all SQL: what is read off the tables, and how history is filled in

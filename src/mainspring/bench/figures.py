@@ -76,6 +76,13 @@ FIGURES = (
     Figure("tick", "lag_p99_ms", "due → start, p99", "ms", "commit"),
     Figure("tick", "cpu_us.all", "CPU per fire", "µs", "insert"),
     Figure("tick", "cores", "processors in use, all processes", "cores"),
+    Figure("api", "jobs_per_s", "jobs made one by one, `POST /jobs`", "/s", "ceiling"),
+    Figure("api", "jobs_bulk_per_s", "jobs made in bulk, 2,000 a request", "/s", "ceiling"),
+    Figure("api", "stored_runs", "finished runs stored", ""),
+    Figure("api", "runs_list_per_s", "lists of 50 runs, `GET /runs`", "/s"),
+    Figure("api", "runs_list_p99_ms", "lists of 50 runs, p99", "ms", "commit"),
+    Figure("api", "run_detail_1000_ms", "one run of 1,002 tasks, p50", "ms", "commit"),
+    Figure("api", "gateway_tasks_per_s", "tasks of remote workers", "/s", "ceiling"),
 )
 
 Results = Mapping[str, Mapping[str, Any]]

@@ -72,6 +72,7 @@ async def _measure(
         dag_files=scenario.dag_files,
         slots=scenario.slots,
         workers=1 if scenario.one_worker else settings.workers,
+        server=scenario.server,
         violations=violations,
     ) as stage:
         figures: dict[str, Any] = msgspec.to_builtins(await scenario.measure(stage))

@@ -10,6 +10,7 @@ WORKERS_MAX = 64
 SAMPLES_MAX = 1_000_000
 RUNS_MAX = 100
 SCHEDULES_MAX = 10_000_000
+STORED_RUNS_MAX = 100_000_000
 
 _STEADY_SECONDS = 14.0
 """From here on all work is being done: closed runs move to history some 10 s after their end."""
@@ -28,6 +29,8 @@ class Settings(msgspec.Struct, frozen=True):
     """How many runs are timed one at a time."""
     schedules: int = 1_000_000
     """How many are stored."""
+    stored_runs: int = 5_000_000
+    """How many finished runs `api` stores before it asks for lists."""
     runs: int = 1
     """Repetitions, of which the median counts."""
     database_url: str | None = None

@@ -122,6 +122,16 @@ class Stage:
                 )
             await asyncio.sleep(0.05)
 
+    async def server_port(self) -> int:
+        """Where our server listens, as soon as it does."""
+        deadline = time.monotonic() + _READY_SECONDS
+        while (port := self.team.server_port()) is None:
+            self.team.check()
+            if time.monotonic() > deadline:
+                raise UnavailableError(f"the server did not start within {_READY_SECONDS:g} s")
+            await asyncio.sleep(0.05)
+        return port
+
     async def read_cpu(self) -> cpu.Reading:
         return cpu.read(
             cpu.Roots(
@@ -217,6 +227,7 @@ async def staged(
     dag_files: Sequence[str],
     slots: str | None,
     workers: int,
+    server: bool,
     violations: dict[str, int],
 ) -> AsyncIterator[Stage]:
     """A stage with everything running; promises that do not hold at its end go to `violations`."""
@@ -224,7 +235,9 @@ async def staged(
     await place.prepare()
     watcher.phase("measuring the raw ceiling", _yardstick_seconds(settings))
     yardstick = await measure_yardstick(place.url, _yardstick_seconds(settings))
-    team = Team(place.url, place.folder, dag_files=dag_files, slots=slots, workers=workers)
+    team = Team(
+        place.url, place.folder, dag_files=dag_files, slots=slots, workers=workers, server=server
+    )
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(team.kill)
         watcher.phase("starting engine and workers")

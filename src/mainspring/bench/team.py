@@ -1,4 +1,4 @@
-"""An engine and workers, started as users start them: `python -m mainspring …`.
+"""An engine, workers and perhaps a server, started as users start them: `python -m mainspring …`.
 
 They end with us: when they are stopped, when they are killed at an error or a Ctrl-C, and, should
 we be killed ourselves, because they look for their parent.
@@ -7,6 +7,7 @@ we be killed ourselves, because they look for their parent.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,6 +25,7 @@ _PARENT = "MAINSPRING_PARENT_PID"
 """As `mainspring.app` reads it."""
 _STOP_SECONDS = 40.0
 _LAST_WORDS = 12
+_LISTENS = re.compile(r"the server listens.*http://127\.0\.0\.1:(\d+)")
 
 
 class Team:
@@ -35,11 +37,13 @@ class Team:
         dag_files: Sequence[str],
         slots: str | None,
         workers: int,
+        server: bool = False,
     ) -> None:
         self._folder = folder
         self._dag_files = dag_files
         self._workers = workers
         self._slots = slots
+        self._server = server
         dags, self._logs = folder / "dags", folder / "logs"
         self._dags = dags
         self._environment = {
@@ -47,6 +51,8 @@ class Team:
             "MAINSPRING_DATABASE_URL": url,
             "MAINSPRING_HOME": str(folder / "work"),
             "MAINSPRING_DAGS": str(dags),
+            # One token asks for all, as often as it can.
+            "MAINSPRING_RATE": "1000000",
             _PARENT: str(os.getpid()),
         }
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -57,7 +63,17 @@ class Team:
 
     @property
     def worker_pids(self) -> list[int]:
-        return [p.pid for name, p in self._processes.items() if name != "engine"]
+        return [p.pid for name, p in self._processes.items() if name not in ("engine", "server")]
+
+    @property
+    def server_pid(self) -> int | None:
+        """Of our server, the one for HTTP."""
+        return self._processes["server"].pid if self._server else None
+
+    def server_port(self) -> int | None:
+        """Where it listens; None: not yet."""
+        found = _LISTENS.search((self._logs / "server.log").read_text("utf-8", "replace"))
+        return int(found[1]) if found else None
 
     def start(self) -> None:
         for folder in (self._dags, self._logs):
@@ -71,6 +87,8 @@ class Team:
             name = f"bench-{number}"
             slots = [] if self._slots is None else ["--slots", self._slots]
             self._start(name, "worker", "--queues", QUEUE, "--name", name, *slots)
+        if self._server:
+            self._start("server", "server", "--host", "127.0.0.1", "--port", "0")
 
     def snapshot(self) -> str:
         """The digest under which the engine stores the dags."""

@@ -52,6 +52,13 @@ _ALL = "all"
     help="How many schedules `tick` stores.",
 )
 @click.option(
+    "--stored-runs",
+    type=int,
+    default=5_000_000,
+    show_default=True,
+    help="How many finished runs `api` stores before it asks for lists.",
+)
+@click.option(
     "--runs", type=int, default=1, show_default=True, help="Repeat, and take the medians."
 )
 @click.option(
@@ -76,6 +83,7 @@ def bench(
     workers: int,
     samples: int,
     schedules: int,
+    stored_runs: int,
     runs: int,
     database_url: str | None,
     yes: bool,
@@ -85,12 +93,12 @@ def bench(
 ) -> int:
     """Measure how fast Mainspring is on this machine.
 
-    Scenarios: throughput, latency, dag, history, isolation, concurrent, tick, or all. Without one:
-    the first three.
+    Scenarios: throughput, latency, dag, history, isolation, concurrent, tick, api, or all. Without
+    one: the first three.
 
-    Engine, workers and PostgreSQL are real processes, started for this and gone afterwards. Every
-    figure stands beside what the same machine does without Mainspring. Exit 1 if a promise was
-    broken on the way.
+    Engine, workers, server and PostgreSQL are real processes, started for this and gone afterwards.
+    Every figure stands beside what the same machine does without Mainspring. Exit 1 if a promise
+    was broken on the way.
     """
     from mainspring.bench import settings as limits
     from mainspring.bench.baseline import Baseline, ratios, read_baseline, write_baseline
@@ -103,6 +111,7 @@ def bench(
         workers=_within("--workers", workers, 1, limits.WORKERS_MAX),
         samples=_within("--samples", samples, 1, limits.SAMPLES_MAX),
         schedules=_within("--schedules", schedules, 1, limits.SCHEDULES_MAX),
+        stored_runs=_within("--stored-runs", stored_runs, 1, limits.STORED_RUNS_MAX),
         runs=_within("--runs", runs, 1, limits.RUNS_MAX),
         database_url=database_url,
         accept_runs=yes,

@@ -84,6 +84,23 @@ def test_a_small_benchmark_of_ticks_fires_every_schedule(tmp_path: Path) -> None
         assert tick[key] > 0
 
 
+def test_a_small_benchmark_of_the_server_makes_jobs_that_all_run(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    process = _bench(
+        *("api", "--stored-runs", 2_000, "--seconds", 0.5, "--json", figures),
+        home=tmp_path / "homes" / "home",
+    )
+    out, err = process.communicate()
+    assert process.returncode == 0, out + err
+    document: dict[str, Any] = msgspec.json.decode(figures.read_bytes())
+    assert document["violations"] == 0
+    api = document["api"]
+    assert api["stored_runs"] == 2_000
+    keys = ("jobs_per_s", "jobs_bulk_per_s", "runs_list_per_s", "runs_list_p99_ms")
+    for key in (*keys, "run_detail_1000_ms"):
+        assert api[key] > 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_benchmark_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "homes"

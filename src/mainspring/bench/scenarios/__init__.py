@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from mainspring.bench.scenarios.api import measure_api
 from mainspring.bench.scenarios.concurrent import measure_concurrent
 from mainspring.bench.scenarios.dag import measure_dag
 from mainspring.bench.scenarios.history import measure_history
@@ -25,6 +26,8 @@ class Scenario(msgspec.Struct, frozen=True):
     """As for `mainspring worker --slots`; None for its default."""
     one_worker: bool = False
     """Whether `--workers` is of no use here."""
+    server: bool = False
+    """Whether a server for HTTP is there, too."""
 
 
 SCENARIOS: dict[str, Scenario] = {
@@ -50,5 +53,12 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "tick": Scenario(
         measure_tick, ("one",), "schedules: none due, 10,000 at once, and a steady stream"
+    ),
+    "api": Scenario(
+        measure_api,
+        ("one", "fans"),
+        "the server: jobs that are made, lists of runs, one large run",
+        one_worker=True,
+        server=True,
     ),
 }
