@@ -48,6 +48,10 @@ fault: install ## Try to break every promise: storms, races, crash points, the b
 storm: install ## Storms and races with random seeds (ARGS="--minutes 20")
 	@exec $(BIN)/python -m tests.fault $(ARGS)
 
+.PHONY: fuzz
+fuzz: install ## Ask a server all that its document allows, and more (ARGS="--max-examples 600")
+	@exec $(BIN)/python -m tests.fuzz $(ARGS)
+
 .PHONY: check
 check: check-format check-lint check-types check-imports check-generated ## Format, lint, types, layers, generated files
 

@@ -70,7 +70,13 @@ class NewBackfill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """Why, for those who will wonder."""
 
 
-@backfills.post("/backfills", needs=Role.OPERATOR, status=201, example=Example(body=_ORDER))
+@backfills.post(
+    "/backfills",
+    needs=Role.OPERATOR,
+    status=201,
+    refusals=(404,),
+    example=Example(body=_ORDER),
+)
 async def create_backfill(call: Call, body: NewBackfill) -> Backfill:
     """Make runs for instants of the past; engines do it from now on."""
     order = await _order(call, body)
@@ -84,6 +90,7 @@ class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @backfills.post(
     "/backfills/preview",
     needs=Role.OPERATOR,
+    refusals=(404,),
     example=Example(query={"count": "3"}, body={**_ORDER, "concurrency": 2}),
 )
 async def estimate_backfill(call: Call, query: Shown, body: NewBackfill) -> BackfillEstimate:
