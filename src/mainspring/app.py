@@ -33,6 +33,7 @@ from mainspring.store.connection import connect
 from mainspring.store.migrate import check_schema, migrate
 from mainspring.worker.apps import check_apps
 from mainspring.worker.slots import default_slots
+from mainspring.worker.sql_depot import SqlDepot
 from mainspring.worker.worker import Worker
 
 _PARENT = "MAINSPRING_PARENT_PID"
@@ -98,7 +99,13 @@ def run_worker(
     return uvloop.run(
         _serve(
             url,
-            lambda: Worker(config, url, queues=queues, slots=slots or default_slots(), name=name),
+            lambda: Worker(
+                config,
+                lambda name: SqlDepot(config, url, name=name),
+                queues=queues,
+                slots=slots or default_slots(),
+                name=name,
+            ),
         )
     )
 

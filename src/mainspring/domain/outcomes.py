@@ -116,6 +116,13 @@ def decide(outcome: Outcome, task: TaskSpec, attempt: int, lost: int, random: fl
             assert_never(outcome)
 
 
+def outcome_at_most_once(outcome: Outcome, task: TaskSpec, *, begun: bool) -> Outcome:
+    """What has begun and is handed back is lost, if its author does not want it begun again."""
+    if begun and isinstance(outcome, HandedBack) and task.on_lost == "fail":
+        return Lost(Error("Stopped", outcome.reason))
+    return outcome
+
+
 def _failed(
     ended: AttemptState,
     error: Error,

@@ -1,4 +1,4 @@
-"""The code of runs: snapshots in this worker's cache, fetched from the database when they are new.
+"""The code of runs: snapshots in this worker's cache, fetched from the depot when they are new.
 
 What is needed first comes from the cache, else from the worker's own dags folder if that is the
 same, else from the database, or from the object that it names. A snapshot is fetched once, however
@@ -26,11 +26,9 @@ from mainspring.bundles.snapshot import (
 )
 from mainspring.config import SNAPSHOTS_CACHED, Config
 from mainspring.domain.errors import MainspringError, UnavailableError
-from mainspring.logs.places import Places
 from mainspring.objects import ObjectGone, StoreFailed
-from mainspring.store.connection import Line
-from mainspring.store.dags import APP_SNAPSHOT, read_snapshots
-from mainspring.store.snapshots import fetch_snapshot
+from mainspring.store.dags import APP_SNAPSHOT
+from mainspring.worker.depot import Reading
 
 log = structlog.get_logger(__name__)
 
@@ -47,11 +45,12 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Code:
-    def __init__(self, config: Config, line: Line, in_use: Callable[[], Collection[str]]) -> None:
+    def __init__(
+        self, config: Config, depot: Reading, in_use: Callable[[], Collection[str]]
+    ) -> None:
         self._cache = config.snapshots
         self._dags = config.dags
-        self._line = line
-        self._places = Places(config.home)
+        self._depot = depot
         self._in_use = in_use
         self._held: dict[int, HeldSnapshot | None] = {}
         """None stands for the code of applications, which is installed."""
@@ -71,7 +70,7 @@ class Code:
                 if snapshot_id not in self._held and now >= self._missing_until(snapshot_id)
             }
             if unknown:
-                digests = await self._line.call(read_snapshots, sorted(unknown))
+                digests = await self._depot.read_snapshots(sorted(unknown))
                 for snapshot_id in sorted(unknown):
                     await self._find(snapshot_id, digests[snapshot_id])
                 await self._let_go(snapshot_ids)
@@ -123,7 +122,7 @@ class Code:
 
     async def _fetched(self, snapshot_id: int, digest: str) -> HeldSnapshot | None:
         try:
-            content = await fetch_snapshot(self._line, snapshot_id, self._places.read)
+            content = await self._depot.fetch_snapshot(snapshot_id)
         except (ObjectGone, StoreFailed) as error:
             raise UnavailableError(
                 f"the code of snapshot {digest[:12]} cannot be fetched: {error.message}",

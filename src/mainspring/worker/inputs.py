@@ -20,12 +20,9 @@ from mainspring.domain.outcomes import Error, Failed, HandedBack, Outcome
 from mainspring.domain.specs import DagSpec, Parameter, TaskSpec, results_in, with_options
 from mainspring.executors.jobs import Job
 from mainspring.store.attempts import Claimed
-from mainspring.store.connection import Line
-from mainspring.store.dags import read_versions
-from mainspring.store.payloads import read_parameters, read_results
-from mainspring.store.schedule_reading import read_schedule_names
 from mainspring.worker.apps import package_of
 from mainspring.worker.code import Code, Missing
+from mainspring.worker.depot import Reading
 
 _RESULTS_PER_READ = 1000
 _MISSING_APP_DELAY_SECONDS = 5.0
@@ -46,12 +43,12 @@ class Inputs:
     """Prepares claimed tasks; what cannot be prepared comes back with its outcome."""
 
     def __init__(
-        self, config: Config, line: Line, code_in_use: Callable[[], Collection[str]]
+        self, config: Config, depot: Reading, code_in_use: Callable[[], Collection[str]]
     ) -> None:
-        self._line = line
+        self._depot = depot
         self._versions: dict[int, Version] = {}
         self._schedules: dict[int, str] = {}
-        self._folders = Code(config, line, code_in_use)
+        self._folders = Code(config, depot, code_in_use)
         # Our own code is wherever we are: built-in dags need no `--app`.
         self._packages = {package_of(app) for app in config.apps} | {package_of(__name__)}
 
@@ -134,14 +131,14 @@ class Inputs:
     async def _learn(self, batch: Sequence[Claimed]) -> None:
         """Fetch the versions, snapshots and names of schedules that are new to this worker."""
         if unknown := {c.version_id for c in batch} - self._versions.keys():
-            for version_id, spec in (await self._line.call(read_versions, sorted(unknown))).items():
+            for version_id, spec in (await self._depot.read_versions(sorted(unknown))).items():
                 self._versions[version_id] = _version(spec)
         await self._folders.learn({c.snapshot_id for c in batch})
         named = {c.schedule_id for c in batch if c.schedule_id is not None}
         if len(self._schedules) > _SCHEDULES_KEPT:
             self._schedules.clear()
         if nameless := named - self._schedules.keys():
-            self._schedules |= await self._line.call(read_schedule_names, sorted(nameless))
+            self._schedules |= await self._depot.read_schedule_names(sorted(nameless))
 
     def _code(self, claimed: Claimed) -> str | HandedBack:
         """The folder that the task's code is in; empty for the code of an application."""
@@ -168,14 +165,12 @@ class Inputs:
             return known
         results = dict(known)
         for start in range(0, len(missing), _RESULTS_PER_READ):
-            results |= await self._line.call(
-                read_results, missing[start : start + _RESULTS_PER_READ]
-            )
+            results |= await self._depot.read_results(missing[start : start + _RESULTS_PER_READ])
         return results
 
-    async def _large_parameters(self, batch: Sequence[Claimed]) -> dict[int, bytes]:
+    async def _large_parameters(self, batch: Sequence[Claimed]) -> Mapping[int, bytes]:
         large = sorted({c.run_id for c in batch if c.parameters == b""})
-        return await self._line.call(read_parameters, large) if large else {}
+        return await self._depot.read_parameters(large) if large else {}
 
 
 def _arguments(

@@ -13,10 +13,7 @@ When this process is killed, what an attempt printed in the last second is lost:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
-
-from mainspring.store.connection import Line
-from mainspring.store.logs import append_log
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 _FLUSH_SECONDS = 0.5
 _CHUNK_BYTES = 256 * 1024
@@ -33,9 +30,13 @@ Chunk = tuple[int, int, int, bytes]
 
 class Logs:
     def __init__(
-        self, line: Line, *, hold: Callable[[int, int], None], release: Callable[[int, int], None]
+        self,
+        append: Callable[[Sequence[Chunk]], Awaitable[None]],
+        *,
+        hold: Callable[[int, int], None],
+        release: Callable[[int, int], None],
     ) -> None:
-        self._line = line
+        self._append = append
         self._hold = hold
         self._release = release
         self._held: set[Key] = set()
@@ -114,5 +115,5 @@ class Logs:
 
     async def _write(self, batch: list[Chunk], size: int) -> None:
         if batch:
-            await self._line.call(append_log, batch)
+            await self._append(batch)
             self._pending_bytes -= size

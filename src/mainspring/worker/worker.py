@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
 from mainspring.config import Config
 from mainspring.domain.lanes import SlotKind
 from mainspring.store.attempts import Reaped
+from mainspring.worker.depot import Depot
 from mainspring.worker.incarnation import Incarnation
 
 log = structlog.get_logger(__name__)
@@ -24,7 +25,7 @@ class Worker:
     def __init__(
         self,
         config: Config,
-        url: str,
+        build_depot: Callable[[str], Depot],
         *,
         queues: Sequence[str],
         slots: Mapping[SlotKind, int],
@@ -32,7 +33,7 @@ class Worker:
         drain_seconds: float = DRAIN_SECONDS,
     ) -> None:
         self._config = config
-        self._url = url
+        self._build_depot = build_depot
         self._queues = queues
         self._slots = slots
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
@@ -47,7 +48,11 @@ class Worker:
     async def run(self) -> None:
         while not self._stop.is_set():
             incarnation = Incarnation(
-                self._config, self._url, name=self._name, queues=self._queues, slots=self._slots
+                self._config,
+                self._build_depot(self._name),
+                name=self._name,
+                queues=self._queues,
+                slots=self._slots,
             )
             try:
                 await self._live(incarnation)

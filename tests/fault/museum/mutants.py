@@ -25,7 +25,7 @@ from mainspring.store.connection import Connection, fetch
 from mainspring.store.duties import Lease
 from mainspring.store.schedules import lock_schedules, standing_schedules
 from mainspring.store.settling import Settler
-from mainspring.worker import incarnation
+from mainspring.worker import incarnation, sql_claims
 
 _WITHOUT_TURN = "on s.schedule_id = u.schedule_id"
 
@@ -168,7 +168,7 @@ MUTANTS = {
             " asking for the same ones: the first are claimed by a living worker that never runs"
             " them.",
             _both(
-                _replaced(incarnation, "claim_attempts", _claim_under_a_new_name),
+                _replaced(sql_claims, "claim_attempts", _claim_under_a_new_name),
                 _rewritten(
                     "renew_lease",
                     (

@@ -223,7 +223,7 @@ def _renew(worker: str, *, knows_its_claims: bool = True) -> Play:
 
 
 def _hand_back_unknown(worker: str) -> Play:
-    """What `worker/incarnation.py` does with claims that it does not know: here, all of them."""
+    """What `store/giving_back.py` does with claims that it does not know: here, all of them."""
 
     async def play(connection: Connection, caller: Caller) -> Answer:
         world, worker_id = caller.world, caller.world.workers[worker]
@@ -290,7 +290,7 @@ def _completed(world: World, completed: Completed) -> object:
 
 
 def _leave(worker: str) -> Play:
-    """As `worker/incarnation.py: leave`: a claim that it does not know keeps the lease."""
+    """As `worker/sql_depot.py: leave`: a claim that it does not know keeps the lease."""
 
     async def play(connection: Connection, caller: Caller) -> Answer:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,15 @@ from mainspring.domain.log_marks import Ending
 from mainspring.logs.places import Places
 from mainspring.logs.read import LogReader
 from mainspring.store.connection import Connection, Line, connect, fetch
-from mainspring.worker.logs import Logs
+from mainspring.store.logs import append_log
+from mainspring.worker.logs import Chunk, Logs
 from tests.support.factory import BareWorker, dag_of, failure, start_dag
 from tests.support.launcher import Launcher
 from tests.support.team import Team
+
+
+def _appending(line: Line) -> Callable[[Sequence[Chunk]], Awaitable[None]]:
+    return lambda chunks: line.call(append_log, chunks)
 
 
 async def test_an_end_waits_for_a_chunk_that_is_on_its_way(
@@ -26,7 +32,7 @@ async def test_an_end_waits_for_a_chunk_that_is_on_its_way(
     [claimed] = await worker.claim()
     key = (claimed.task_id, claimed.term)
     line = Line(database_url, name="log")
-    logs = Logs(line, hold=lambda *_: None, release=lambda *_: None)
+    logs = Logs(_appending(line), hold=lambda *_: None, release=lambda *_: None)
     logs.add(*key, b"last words")
     blocker = await connect(database_url, name="blocker")
     reading = blocker.transaction()
@@ -53,7 +59,7 @@ async def test_many_short_logs_are_one_statement_and_a_long_one_is_many_chunks(
     spec = dag_of(tasks=50)
     run_id = await start_dag(connection, spec)
     line = Line(database_url, name="log")
-    logs = Logs(line, hold=lambda *_: None, release=lambda *_: None)
+    logs = Logs(_appending(line), hold=lambda *_: None, release=lambda *_: None)
     for number in range(50):
         logs.add(run_id + number, 1, b"short\n")
     long = bytes(range(256)) * 8_000
@@ -81,7 +87,7 @@ async def test_a_log_is_not_held_to_be_written_before_all_of_it_is(
     """Its end must wait for the last of its chunks, not for the first."""
     run_id = await start_dag(connection, dag_of())
     line = Line(database_url, name="log")
-    logs = Logs(line, hold=lambda *_: None, release=lambda *_: None)
+    logs = Logs(_appending(line), hold=lambda *_: None, release=lambda *_: None)
     key = (run_id, 1)
     logs.add(*key, b"x" * 3_000_000)
     shipping = asyncio.create_task(logs.flush([key]))
@@ -105,7 +111,9 @@ async def test_too_much_in_all_logs_together_holds_everybody_back(
     line = Line(database_url, name="log")
     held: set[int] = set()
     logs = Logs(
-        line, hold=lambda task, _: held.add(task), release=lambda task, _: held.discard(task)
+        _appending(line),
+        hold=lambda task, _: held.add(task),
+        release=lambda task, _: held.discard(task),
     )
     for number in range(40):
         logs.add(run_id + number, 1, b"x" * 2_000_000)
