@@ -32,6 +32,9 @@ from mainspring.logs.places import check_place
 from mainspring.store.connection import connect
 from mainspring.store.migrate import check_schema, migrate
 from mainspring.worker.apps import check_apps
+from mainspring.worker.depot import Depot
+from mainspring.worker.http_line import Server
+from mainspring.worker.remote_depot import RemoteDepot
 from mainspring.worker.slots import default_slots
 from mainspring.worker.sql_depot import SqlDepot
 from mainspring.worker.worker import Worker
@@ -95,19 +98,15 @@ def run_worker(
     name: str | None = None,
 ) -> int:
     check_apps(config.apps)
+
+    def build(build_depot: Callable[[str], Depot]) -> Worker:
+        return Worker(config, build_depot, queues=queues, slots=slots or default_slots(), name=name)
+
+    if config.server_url is not None:
+        server = Server.at(config.server_url, config.token or "")
+        return uvloop.run(_run(lambda: build(lambda name: RemoteDepot(config, server, name=name))))
     url = database_url(config)
-    return uvloop.run(
-        _serve(
-            url,
-            lambda: Worker(
-                config,
-                lambda name: SqlDepot(config, url, name=name),
-                queues=queues,
-                slots=slots or default_slots(),
-                name=name,
-            ),
-        )
-    )
+    return uvloop.run(_serve(url, lambda: build(lambda name: SqlDepot(config, url, name=name))))
 
 
 def run_server(config: Config) -> int:
@@ -122,10 +121,16 @@ def run_server(config: Config) -> int:
 
 
 async def _serve(url: str, build: Callable[[], Process]) -> int:
-    """Run one process until a signal, or the end of its supervisor, stops it."""
+    """Run one process beside the database, once that is there and fits."""
     configure_logging()
     async with reached(url, name="start") as connection:
         await check_schema(connection)
+    return await _run(build)
+
+
+async def _run(build: Callable[[], Process]) -> int:
+    """Run one process until a signal, or the end of its supervisor, stops it."""
+    configure_logging()
     process = build()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

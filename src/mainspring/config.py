@@ -59,6 +59,8 @@ VARIABLES: Mapping[str, Variable] = {
         "none", "names that the server is called by, with commas, beside `localhost` and addresses"
     ),
     "RATE": Variable("`5000`", "how many requests a second the server takes from one token"),
+    "URL": Variable("none", "the server that a remote worker speaks to: `https://host:8470`"),
+    "TOKEN": Variable("none", "by which that server knows it"),
 }
 """What `_read` is asked for, in the order in which people look for it."""
 
@@ -115,6 +117,10 @@ class Config(msgspec.Struct, frozen=True):
     objects_url: str | None = None
     """The object store for long logs and large code."""
     listening: Listening = Listening()
+    server_url: str | None = None
+    """The server that a remote worker speaks to, instead of the database."""
+    token: str | None = None
+    """By which that server knows it."""
 
     @property
     def snapshots(self) -> Path:
@@ -137,6 +143,7 @@ def load_config(
     home: Path | None = None,
     dags: Path | Repository | None = None,
     apps: Sequence[str] = (),
+    server_url: str | None = None,
 ) -> Config:
     """What the environment says, where the command line said nothing."""
     given_home = _read(environ, "HOME")
@@ -151,6 +158,8 @@ def load_config(
         apps=tuple(apps or _listed(_read(environ, "APPS"))),
         objects_url=_read(environ, "OBJECTS"),
         listening=_listening(environ),
+        server_url=server_url or _read(environ, "URL"),
+        token=_read(environ, "TOKEN"),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -12,13 +13,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+import pytest
+
 from mainspring.client import Client
 from mainspring.store.connection import Connection, connect, fetch
+from tests.support.gateway_server import TOKEN
 from tests.support.launcher import Launched, Launcher
 
 _T = TypeVar("_T")
 
 Process: TypeAlias = "subprocess.Popen[bytes] | Launched"
+
+NEAR_AND_FAR = pytest.mark.parametrize(
+    "team", ["beside the database", "through a gateway"], indirect=True
+)
+"""For modules whose tests hold of workers that speak SQL and of those that speak HTTP."""
 
 CLOSED = ("succeeded", "failed", "cancelled")
 
@@ -37,10 +46,15 @@ class Team:
         launcher: Launcher | None = None,
         *,
         lease_seconds: float = 3.0,
+        remote: bool = False,
     ) -> None:
         """Without a launcher each process reads its modules itself, as it must where it has others
         than we have."""
         self.url = url
+        self._remote = remote
+        """Whether workers reach the database through a gateway only."""
+        self._door: socket.socket | None = None
+        self.gateway: subprocess.Popen[bytes] | None = None
         self.dags = folder / "dags"
         self.dags.mkdir()
         self.effects = folder / "effects.log"
@@ -48,7 +62,7 @@ class Team:
         self.working_folder: Path | None = None
         self._folder = folder
         self._log = (folder / "processes.log").open("wb")
-        self._lease_seconds = lease_seconds
+        self.lease_seconds = lease_seconds
         self._launcher = launcher
         self._processes: list[Process] = []
         self._written: set[str] = set()
@@ -67,6 +81,8 @@ class Team:
         for process in self._processes:
             process.wait()
         self._log.close()
+        if self._door is not None:
+            self._door.close()
         if not self.connection.is_closed():
             await self.connection.close()
         print(self.log())
@@ -77,7 +93,41 @@ class Team:
         return self._start("engine", **environment)
 
     def start_worker(self, *options: str) -> Process:
-        return self._start("worker", *options)
+        return self._start("worker", *options, **self._way())
+
+    def start_gateway(self, fault: str = "") -> subprocess.Popen[bytes]:
+        """At the same address as the one before, if there was one."""
+        if self._door is None:
+            self._door = socket.create_server(("127.0.0.1", 0), backlog=1000)
+        number = self._door.fileno()
+        self.gateway = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.gateway_server", str(number)],
+            env=self._environment(MAINSPRING_FAULT=fault),
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+            pass_fds=(number,),
+        )
+        self._processes.append(self.gateway)
+        return self.gateway
+
+    @property
+    def gateway_url(self) -> str:
+        assert self._door is not None
+        return f"http://127.0.0.1:{self._door.getsockname()[1]}"
+
+    def _way(self) -> dict[str, str]:
+        """How workers reach their tasks."""
+        if not self._remote:
+            return {}
+        if self.gateway is None:
+            self.start_gateway()
+        return {
+            "MAINSPRING_DATABASE_URL": "",
+            "MAINSPRING_URL": self.gateway_url,
+            "MAINSPRING_TOKEN": TOKEN,
+        }
 
     def start_server(self, *options: str) -> Process:
         """At a free port, which its log tells."""
@@ -91,22 +141,26 @@ class Team:
             MAINSPRING_HOME=str(self.distant_home),
             MAINSPRING_DAGS="",
             MAINSPRING_FAULT=fault,
+            **self._way(),
         )
 
     @property
     def distant_home(self) -> Path:
         return self._folder / "elsewhere"
 
-    def _start(self, *arguments: str, **environment: str) -> Process:
-        environment = {
+    def _environment(self, **more: str) -> dict[str, str]:
+        return {
             **os.environ,
             "MAINSPRING_DATABASE_URL": self.url,
             "MAINSPRING_HOME": str(self._folder / "home"),
             "MAINSPRING_DAGS": str(self.dags),
-            "MAINSPRING_LEASE_SECONDS": str(self._lease_seconds),
+            "MAINSPRING_LEASE_SECONDS": str(self.lease_seconds),
             "EFFECTS": str(self.effects),
-            **environment,
+            **more,
         }
+
+    def _start(self, *arguments: str, **environment: str) -> Process:
+        environment = self._environment(**environment)
         process: Process
         if self._launcher is not None:
             process = self._launcher.start(

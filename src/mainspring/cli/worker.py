@@ -42,6 +42,12 @@ DEFAULT_QUEUE = "default"
     "[default: MAINSPRING_APPS]",
 )
 @click.option("--name", help="What to call it. [default: host and process id]")
+@click.option(
+    "--url",
+    metavar="URL",
+    help="A server to work for, instead of the database; its token is in MAINSPRING_TOKEN. "
+    "[default: MAINSPRING_URL]",
+)
 @dags_option
 @home_option
 @click.pass_context
@@ -51,6 +57,7 @@ def worker(
     slots: str | None,
     apps: tuple[str, ...],
     name: str | None,
+    url: str | None,
     dags: Path | Repository | None,
     home: Path | None,
 ) -> int:
@@ -64,7 +71,7 @@ def worker(
     from mainspring.worker.slots import parse_slots
 
     return run_worker(
-        load_config(home=home, dags=dags, apps=apps),
+        load_config(home=home, dags=dags, apps=apps, server_url=url),
         queues=parse_queues(queues),
         slots=None if slots is None else parse_slots(slots),
         name=name,

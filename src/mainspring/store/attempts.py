@@ -21,8 +21,8 @@ _CLAIM = statement("claim_attempts")
 _RENEW = statement("renew_lease")
 _COMPLETE = statement("complete_attempts")
 
-_URGENT_FIRST = list(range(PRIORITY_MAX, PRIORITY_MIN - 1, -1))
-_FROM_THE_START = (0,) * len(_URGENT_FIRST)
+URGENT_FIRST = list(range(PRIORITY_MAX, PRIORITY_MIN - 1, -1))
+_FROM_THE_START = (0,) * len(URGENT_FIRST)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -157,13 +157,13 @@ async def claim_attempts(
             worker_id,
             lane,
             limit,
-            _URGENT_FIRST,
+            URGENT_FIRST,
             floors[::-1],
             Lane.of(lane).queue_id,
         )
     except asyncpg.ForeignKeyViolationError as error:
         raise Reaped from error
-    return [_claimed(row, claim_id, row["many"]) for row in rows]
+    return [claimed_of(row, claim_id, row["many"]) for row in rows]
 
 
 async def renew_lease(
@@ -179,25 +179,37 @@ async def renew_lease(
     )
     if not rows:
         raise Reaped
+    return Renewed(rows[0]["now"], rows[0]["unknown_claims"], stops_in(rows[0]["stops"]))
+
+
+def stops_in(notes: Sequence[str]) -> list[tuple[int, int, str]]:
+    """(task, term, kind of stop) of stop notes as statements give them."""
     stops = []
-    for stop in rows[0]["stops"]:
-        task_id, term, kind = stop.split(":")
+    for note in notes:
+        task_id, term, kind = note.split(":")
         stops.append((int(task_id), int(term), kind))
-    return Renewed(rows[0]["now"], rows[0]["unknown_claims"], stops)
+    return stops
 
 
 async def mark_started(
     connection: Connection, worker_id: int, started: Sequence[tuple[int, int, int]]
 ) -> None:
     """`started` holds (task, term, µs since the epoch)."""
+    await mark_started_together(connection, [(*item, worker_id) for item in started])
+
+
+async def mark_started_together(
+    connection: Connection, started: Sequence[tuple[int, int, int, int]]
+) -> None:
+    """`started` holds (task, term, µs since the epoch, worker)."""
     ordered = sorted(started)
     await fetch(
         connection,
         statement("mark_started"),
-        worker_id,
-        [task_id for task_id, _, _ in ordered],
-        [term for _, term, _ in ordered],
-        [started_us for _, _, started_us in ordered],
+        [worker_id for _, _, _, worker_id in ordered],
+        [task_id for task_id, _, _, _ in ordered],
+        [term for _, term, _, _ in ordered],
+        [started_us for _, _, started_us, _ in ordered],
     )
 
 
@@ -236,12 +248,95 @@ async def complete_attempts(
     Repeating it with the same arguments, after an answer was lost, changes nothing and gives
     the same grants again.
     """
-    items = sorted(completions, key=_task_id)
+    slots = grant_slots or {}
+    rows = await _complete(
+        connection,
+        [worker_id] * len(completions),
+        sorted(completions, key=_task_id),
+        workers=[worker_id],
+        emptied=(list(emptied), [worker_id] * len(emptied)),
+        offers=(
+            [grant_claim] * len(slots),
+            list(slots),
+            list(slots.values()),
+            [worker_id] * len(slots),
+        ),
+        now=now,
+    )
+    completed = _answer(rows)
+    refused: dict[tuple[int, int], Literal["already_yours", "superseded"]] = {}
+    grants = completed.grants.get(worker_id, [])
+    if completed.refused:
+        refused = (await explain_refused(connection, completed.refused))[worker_id]
+        if grant_claim is not None and "already_yours" in refused.values():
+            # Asked before and the answer was lost: what was granted then is ours still.
+            grants = await claim_attempts(connection, grant_claim, worker_id, 0, 0)
+    return Completed(refused, grants, completed.lanes)
+
+
+class Ends(msgspec.Struct, frozen=True):
+    """What one worker reports, as one of many."""
+
+    worker_id: int
+    completions: Sequence[Completion]
+    emptied: Sequence[UUID] = ()
+    grant_claim: UUID | None = None
+    grant_slots: Mapping[int, int] = {}
+
+
+class CompletedAll(msgspec.Struct, frozen=True):
+    refused: list[tuple[int, int, int]]
+    """(worker, task, term); `explain_refused` says why."""
+    grants: dict[int, list[Claimed]]
+    """By worker."""
+    lanes: set[int]
+
+
+async def complete_together(connection: Connection, reports: Sequence[Ends]) -> CompletedAll:
+    """Report the ends of many workers in one statement; each of them at most once."""
+    pairs = sorted(
+        ((item, ends.worker_id) for ends in reports for item in ends.completions),
+        key=lambda pair: pair[0].task_id,
+    )
+    offers = [
+        (ends.grant_claim, lane, slots, ends.worker_id)
+        for ends in reports
+        if ends.grant_claim is not None
+        for lane, slots in ends.grant_slots.items()
+    ]
+    emptied = [(claim_id, ends.worker_id) for ends in reports for claim_id in ends.emptied]
+    rows = await _complete(
+        connection,
+        [worker_id for _, worker_id in pairs],
+        [item for item, _ in pairs],
+        workers=sorted({ends.worker_id for ends in reports}),
+        emptied=([claim_id for claim_id, _ in emptied], [worker_id for _, worker_id in emptied]),
+        offers=(
+            [claim_id for claim_id, _, _, _ in offers],
+            [lane for _, lane, _, _ in offers],
+            [slots for _, _, slots, _ in offers],
+            [worker_id for _, _, _, worker_id in offers],
+        ),
+        now=None,
+    )
+    return _answer(rows)
+
+
+async def _complete(
+    connection: Connection,
+    holders: Sequence[int],
+    items: Sequence[Completion],
+    *,
+    workers: Sequence[int],
+    emptied: tuple[Sequence[UUID], Sequence[int]],
+    offers: tuple[Sequence[UUID | None], Sequence[int], Sequence[int], Sequence[int]],
+    now: datetime | None,
+) -> list[asyncpg.Record]:
+    """Items come sorted by task, each with its holder; offers are claims, lanes, slots, workers."""
     decisions = [item.decision for item in items]
     errors = [decision.error for decision in decisions]
-    slots = grant_slots or {}
     args: list[Any] = [
-        worker_id,
+        holders,
         [item.task_id for item in items],
         [item.term for item in items],
         [item.claim_id for item in items],
@@ -257,33 +352,31 @@ async def complete_attempts(
         [error and _encode(error) for error in errors],
         [item.chained for item in items],
         sorted({item.run_id for item in items if item.run_id is not None}),
-        list(emptied),
-        grant_claim,
-        list(slots),
-        list(slots.values()),
+        emptied[0],
+        offers[0],
+        offers[1],
+        offers[2],
         now,
         [error and likeness(error) for error in errors] if any(errors) else [],
+        workers,
+        emptied[1],
+        offers[3],
     ]
-    rows = await fetch(connection, _COMPLETE, *args)
-    grants = []
-    lanes = set()
-    refused_items = []
+    return await fetch(connection, _COMPLETE, *args)
+
+
+def _answer(rows: Sequence[asyncpg.Record]) -> CompletedAll:
+    completed = CompletedAll([], {}, set())
     for row in rows:
         match row["kind"]:
             case "refused":
-                refused_items.append((row["id"], row["term"]))
+                completed.refused.append((row["worker_id"], row["id"], row["term"]))
             case "granted":
-                assert grant_claim is not None
-                grants.append(_claimed(row, grant_claim, True))
+                grant = claimed_of(row, row["claim_id"], True)
+                completed.grants.setdefault(row["worker_id"], []).append(grant)
             case _:
-                lanes.add(row["lane"])
-    refused: dict[tuple[int, int], Literal["already_yours", "superseded"]] = {}
-    if refused_items:
-        refused = await _explain_refused(connection, worker_id, refused_items)
-        if grant_claim is not None and "already_yours" in refused.values():
-            # Asked before and the answer was lost: what was granted then is ours still.
-            grants = await claim_attempts(connection, grant_claim, worker_id, 0, 0)
-    return Completed(refused, grants, lanes)
+                completed.lanes.add(row["lane"])
+    return completed
 
 
 async def read_claims(
@@ -325,27 +418,31 @@ async def end_worker(connection: Connection, worker_id: int, ending: str) -> Non
     await fetch(connection, statement("end_worker"), worker_id, ending)
 
 
-async def _explain_refused(
-    connection: Connection, worker_id: int, items: Sequence[tuple[int, int]]
-) -> dict[tuple[int, int], Literal["already_yours", "superseded"]]:
+async def explain_refused(
+    connection: Connection, items: Sequence[tuple[int, int, int]]
+) -> dict[int, dict[tuple[int, int], Literal["already_yours", "superseded"]]]:
+    """By worker, why its (worker, task, term) were refused."""
     rows = await fetch(
         connection,
         statement("explain_refused"),
-        worker_id,
-        [task_id for task_id, _ in items],
-        [term for _, term in items],
+        [worker_id for worker_id, _, _ in items],
+        [task_id for _, task_id, _ in items],
+        [term for _, _, term in items],
     )
-    return {
-        (row["id"], row["term"]): "already_yours" if row["already_yours"] else "superseded"
-        for row in rows
-    }
+    explained: dict[int, dict[tuple[int, int], Literal["already_yours", "superseded"]]] = {}
+    for row in rows:
+        explained.setdefault(row["worker_id"], {})[row["id"], row["term"]] = (
+            "already_yours" if row["already_yours"] else "superseded"
+        )
+    return explained
 
 
 def _task_id(item: Completion) -> int:
     return item.task_id
 
 
-def _claimed(row: asyncpg.Record, claim_id: UUID, many: bool) -> Claimed:
+def claimed_of(row: asyncpg.Record, claim_id: UUID, many: bool) -> Claimed:
+    """From a row of a statement that claims."""
     return Claimed(
         claim_id,
         row["id"],

@@ -102,7 +102,7 @@ class Depot(Reading, Protocol):
         """Claim for free slots, for ever."""
 
     def slots_freed(self) -> None:
-        """Look again at the slots: some are free that were not."""
+        """Look at the slots again: some are free that were not, or the worker drains."""
 
     async def listen(self, stop: Callable[[], None]) -> None:
         """Call `stop` whenever a task in hand may have to stop, for ever; a hint."""

@@ -114,6 +114,7 @@ class Incarnation:
         """Claim no more; let what runs finish, hand back what does not by then."""
         self.draining = True
         self._beat_wanted.set()
+        self._depot.slots_freed()
         self._hosts.hand_back_unstarted()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._idle.wait(), grace_seconds)
@@ -122,6 +123,7 @@ class Incarnation:
     async def hand_back(self, reason: str) -> None:
         """Stop everything that runs, and hand it back uncharged."""
         self.draining = True
+        self._depot.slots_freed()
         for holding in self._hand:
             self._hosts.stop(holding.claimed.task_id, holding.claimed.term, HandedBack(reason))
         await self._idle.wait()
@@ -184,6 +186,7 @@ class Incarnation:
             self._hosts.stop(task_id, term, HandedBack(reason))
         for holding in holdings:
             self._slots.give_back(holding.kind)
+        self._depot.slots_freed()
         await self._depot.give_back([holdings[0].claimed.claim_id], reason, begun)
 
     async def _prepare(
@@ -325,6 +328,8 @@ class Incarnation:
             used[kind] = used.get(kind, 0) + 1
         for kind, count in offered.items():
             self._slots.give_back(kind, count - used.get(kind, 0))
+        if offered:
+            self._depot.slots_freed()
 
     def _follow(self, batch: Sequence[tuple[Holding, Ended]], reported: Reported) -> None:
         """Start what was granted."""

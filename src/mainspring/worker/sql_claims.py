@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.store.attempts import claim_attempts
 from mainspring.store.connection import Line
+from mainspring.store.floors import Floors
 from mainspring.worker.depot import CLAIM_BATCH, Taker
-from mainspring.worker.floors import Floors
 
 _POLL_SECONDS = 0.25
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import structlog
 
 from mainspring.config import Config
+from mainspring.domain.errors import MainspringError
 from mainspring.domain.lanes import SlotKind
 from mainspring.store.attempts import Reaped
 from mainspring.worker.depot import Depot
@@ -104,6 +105,15 @@ def _raise_unless_reaped(error: BaseException) -> None:
     if isinstance(error, BaseExceptionGroup):
         _, other = error.split(Reaped)
         if other is not None:
-            raise other
+            raise _told(other)
     elif not isinstance(error, Reaped):
         raise error
+
+
+def _told(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What somebody can act on, such as a token that is refused, rather than all that it ended."""
+    ours, _ = group.split(MainspringError)
+    first: BaseException | None = ours
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return group if first is None else first

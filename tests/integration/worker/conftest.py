@@ -10,6 +10,10 @@ from tests.support.team import Team
 
 
 @pytest.fixture
-async def team(database_url: str, tmp_path: Path, launcher: Launcher) -> AsyncIterator[Team]:
-    async with Team(database_url, tmp_path, launcher) as team:
+async def team(
+    request: pytest.FixtureRequest, database_url: str, tmp_path: Path, launcher: Launcher
+) -> AsyncIterator[Team]:
+    """With `NEAR_AND_FAR` as the mark of a module, its workers make their calls both ways."""
+    remote = getattr(request, "param", "") == "through a gateway"
+    async with Team(database_url, tmp_path, launcher, remote=remote) as team:
         yield team

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from mainspring.client import Client
 from tests.conftest import Server
-from tests.support.team import Team
+from tests.support.team import NEAR_AND_FAR, Team
+
+pytestmark = NEAR_AND_FAR
 
 COUNTING = """
 @task

@@ -11,7 +11,7 @@ from mainspring.domain.errors import InputError
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.worker.hand import Hand, Holding
 from mainspring.worker.slots import Slots, parse_slots
-from tests.unit.worker.test_floors import claimed
+from tests.unit.store.test_floors import claimed
 
 
 def holding(task_id: int, claim: int) -> Holding:

@@ -114,10 +114,11 @@ from beat;
 
 -- name: mark_started
 -- The start of attempts that last, so that people see it; short ones tell it at their end.
--- $1 worker  $2 task ids, sorted  $3 terms  $4 start times (µs)
+-- $1 workers  $2 task ids, sorted  $3 terms  $4 start times (µs)
 update mainspring.task t
-set started_at = 'epoch'::timestamptz + u.started_us * interval '1 microsecond', worker_id = $1
-from unnest($2::bigint[], $3::int[], $4::bigint[]) as u (id, term, started_us)
+set started_at = 'epoch'::timestamptz + u.started_us * interval '1 microsecond',
+  worker_id = u.worker_id
+from unnest($1::int[], $2::bigint[], $3::int[], $4::bigint[]) as u (worker_id, id, term, started_us)
 where t.id = u.id and t.term = u.term and t.state = 'ready';
 
 -- name: record_progress
@@ -146,7 +147,9 @@ returning p.task_id;
 -- name: complete_attempts
 -- The one door out: closes attempts, moves tasks, lowers the unmet counts of their children and
 -- readies those that have none left, closes the descendants of what failed or was skipped,
--- ends runs, and grants ready children straight to the completing worker.
+-- ends runs, and grants ready children straight to the completing worker. A gateway reports for
+-- many workers at once: each item says whose it is, and so does each offer of slots. A child whose
+-- parents ended in several hands at once goes to one of these.
 --
 -- Fenced by (task, term), and by the claim, which a restored database may not know. Items come
 -- sorted by task id and are updated in that order; runs of many tasks are locked first, in id
@@ -155,22 +158,26 @@ returning p.task_id;
 -- why every decision stands in a SET or WHERE on the row itself.
 --
 -- Answers only what the caller cannot assume: refused items, grants, lanes that got rows.
--- $1 worker  $2 task ids  $3 terms  $4 claims  $5 runs, null for runs of one task
+-- $1 workers  $2 task ids  $3 terms  $4 claims  $5 runs, null for runs of one task
 -- $6 task states  $7 attempt states  $8 charged  $9 lost  $10 started (µs)  $11 finished (µs)
 -- $12 delays (µs)  $13 results  $14 errors  $15 may be granted on
 -- $16 distinct runs of many tasks  $17 claims that are now empty
--- $18 claim for the grants  $19 lanes to grant in  $20 free slots in those lanes  $21 now
+-- $18 claims for the grants  $19 lanes to grant in  $20 free slots in those lanes  $21 now
 -- $22 likenesses of the errors, in the order of the items; empty if nothing failed
+-- $23 distinct workers, sorted  $24 workers of the empty claims  $25 workers of the lanes
 with recursive clock as materialized (
   select coalesce($21::timestamptz, clock_timestamp()) as now),
--- The lease first: the claim of the grants needs it in the end, and whoever reaps this worker
--- holds it. So the two never meet half-way.
+-- The leases first: the claims of the grants need them in the end, and whoever reaps a worker
+-- holds its lease. So the two never meet half-way.
 holder as materialized (
-  select worker_id from mainspring.lease where worker_id = $1 for key share),
--- `+ 0` keeps the planner from the index on the worker, which is full of claims that are gone.
+  select worker_id from mainspring.lease where worker_id = any($23::int[])
+  order by worker_id for key share),
+-- Found by the claims' ids alone: the index on the worker is full of claims that are gone.
 emptied as (
   delete from mainspring.claim
-  where id = any($17::uuid[]) and worker_id + 0 = $1 and (select count(*) from holder) >= 0
+  where id = any($17::uuid[]) and (select count(*) from holder) >= 0
+    -- `is true` keeps it a lookup in a hash: as a join, each claim would walk through all.
+    and ((id, worker_id) in (select * from unnest($17::uuid[], $24::int[]))) is true
   returning 1),
 runs as materialized (
   select id, marked from mainspring.run
@@ -180,13 +187,13 @@ runs as materialized (
 -- updated in another order than their ids', and each claim would walk through all items.
 item as materialized (
   select u.*, u.state in ('ready', 'backoff') as open, clock.now,
-    u.claim_id in (
-      select id from mainspring.claim where id = any($4::uuid[]) and worker_id + 0 = $1) as held
+    (u.claim_id, u.worker_id) in (
+      select id, worker_id from mainspring.claim where id = any($4::uuid[])) as held
   from clock, unnest(
-    $2::bigint[], $3::int[], $4::uuid[], $5::bigint[], $6::text[], $7::text[], $8::smallint[],
+    $1::int[], $2::bigint[], $3::int[], $4::uuid[], $5::bigint[], $6::text[], $7::text[], $8::smallint[],
     $9::smallint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bytea[], $14::bytea[],
     $15::boolean[])
-    as u (id, term, claim_id, run_id, state, attempt_state, charged, lost, started_us, finished_us,
+    as u (worker_id, id, term, claim_id, run_id, state, attempt_state, charged, lost, started_us, finished_us,
       delay_us, result, error, chained)),
 moved as (
   update mainspring.task t
@@ -199,7 +206,7 @@ moved as (
       then i.now + i.delay_us * interval '1 microsecond' else t.due_at end,
     position = case when i.state = 'ready' and t.stop is null
       then nextval('mainspring.position') else t.position end,
-    worker_id = $1,
+    worker_id = i.worker_id,
     started_at = 'epoch'::timestamptz + i.started_us * interval '1 microsecond',
     finished_at = case when i.open and t.stop is null then null
       else 'epoch'::timestamptz + i.finished_us * interval '1 microsecond' end,
@@ -207,7 +214,7 @@ moved as (
   from item i
   where t.id = i.id and t.term = i.term and t.state = 'ready' and i.held
     and (select count(*) from runs) >= 0
-  returning t.id, i.run_id, t.version_id, t.node, t.tenant_id, t.state, t.term as new_term, i.term,
+  returning t.id, i.worker_id, i.run_id, t.version_id, t.node, t.tenant_id, t.state, t.term as new_term, i.term,
     t.attempt - case when i.open and t.stop is null then i.charged else 0 end as attempt,
     t.generation, t.lane, t.priority, t.position, t.due_at, t.started_at, i.finished_us,
     i.attempt_state, i.error, i.chained,
@@ -216,7 +223,7 @@ moved as (
 history as (
   insert into mainspring.attempt (task_id, term, attempt, generation, worker_id, state, started_at,
     finished_at, error)
-  select id, term, attempt, generation, $1, attempt_state::mainspring.attempt_state, started_at,
+  select id, term, attempt, generation, worker_id, attempt_state::mainspring.attempt_state, started_at,
     'epoch'::timestamptz + finished_us * interval '1 microsecond', error
   from moved where error is not null),
 problems as (
@@ -269,7 +276,8 @@ closed_unrun as (
   where c.id = d.id and c.state = 'waiting'
   returning c.run_id, c.state),
 steps as materialized (
-  select m.run_id + e.after as id, count(*)::int as met, bool_and(m.chained) as chained
+  select m.run_id + e.after as id, count(*)::int as met, bool_and(m.chained) as chained,
+    max(m.worker_id) as worker_id
   from moved m
   join mainspring.edge e on e.version_id = m.version_id and e.before = m.node
   where m.run_id is not null and m.state = 'succeeded'
@@ -283,15 +291,17 @@ children as (
     position = case when c.unmet = s.met then nextval('mainspring.position') end
   from steps s
   where c.id = s.id and c.state = 'waiting'
-  returning c.id, c.version_id, c.lane, c.priority, c.position, c.term, c.unmet, s.chained),
+  returning c.id, c.version_id, c.lane, c.priority, c.position, c.term, c.unmet, s.chained,
+    s.worker_id),
 able as materialized (
-  select *, row_number() over (partition by lane order by priority desc, id) as place
+  select *, row_number() over (
+    partition by worker_id, lane order by priority desc, id) as place
   from children where unmet = 0),
 free as materialized (
-  select g.lane, g.slots, (
+  select g.lane, g.slots, g.worker_id, g.claim_id, (
     select q.priority from mainspring.ready q where q.lane = g.lane
     order by q.lane, q.priority desc, q.position limit 1) as urgent
-  from unnest($19::int[], $20::int[]) as g (lane, slots)
+  from unnest($19::int[], $20::int[], $25::int[], $18::uuid[]) as g (lane, slots, worker_id, claim_id)
   -- A lane is a queue and one of eight kinds.
   where (select k.paused_at from mainspring.queue k where k.id = g.lane / 8) is null),
 paused as materialized (
@@ -299,8 +309,8 @@ paused as materialized (
     select v.id from mainspring.dag d join mainspring.version v on v.dag_id = d.id
     where d.paused_at is not null) as versions),
 granted as materialized (
-  select a.id, a.term
-  from able a join free f on f.lane = a.lane
+  select a.id, a.term, f.worker_id, f.claim_id
+  from able a join free f on f.lane = a.lane and f.worker_id = a.worker_id
   -- At least 0: what stands aside is not granted, and does not keep others from it.
   where a.chained and a.place <= f.slots and a.priority >= greatest(f.urgent, 0)
     and a.version_id <> all ((select versions from paused)::int[])),
@@ -310,8 +320,8 @@ queued as (
   returning lane),
 kept as (
   insert into mainspring.claim (id, worker_id, claimed_at, task_ids, terms)
-  select $18, $1, clock_timestamp(), array_agg(id), array_agg(term) from granted
-  having count(*) > 0),
+  select claim_id, worker_id, clock_timestamp(), array_agg(id), array_agg(term) from granted
+  group by claim_id, worker_id),
 tally as materialized (
   select run_id, count(*)::int as closed,
     (count(*) filter (where state in ('failed', 'upstream_failed')))::int as failed,
@@ -340,38 +350,40 @@ select 'refused' as kind, i.id, i.term, null::bigint as run_id, null::int as ver
   null::smallint as attempt, null::smallint as lost, null::smallint as generation,
   null::timestamptz as due_at, null::int as snapshot_id, null::bytea as parameters,
   null::int as schedule_id, null::timestamptz as fire_at, null::timestamptz as interval_start,
-  null::int as epoch, null::smallint as attempts_max, null::float8 as timeout_seconds
+  null::int as epoch, null::smallint as attempts_max, null::float8 as timeout_seconds,
+  i.worker_id, i.claim_id
 from item i where (i.id, i.term) not in (select id, term from moved)
 union all
 select 'granted', t.id, t.term, t.run_id, t.version_id, t.node, t.lane, t.priority, 0,
   t.attempt, t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters,
   r.schedule_id, r.fire_at, r.interval_start,
   (select number from mainspring.epoch where singleton), (r.options).attempts,
-  (r.options).timeout_seconds
+  (r.options).timeout_seconds, g.worker_id, g.claim_id
 from granted g
 join mainspring.task t on t.id = g.id
 join mainspring.run r on r.id = t.run_id
 union all
 select 'lane', 0, 0, null, null, null, l.lane, null, null, null, null, null, null, null, null, null,
-  null, null, null, null, null
+  null, null, null, null, null, null, null
 from (select lane from queued union select lane from requeued) as l;
 
 -- name: explain_refused
 -- Why items were refused: already_yours when this worker ended exactly that attempt (its answer
 -- was lost), else superseded. Attempts are lost, and end by hand, in the name of the worker that
--- held them, so such an end is nobody's.  $1 worker  $2 task ids  $3 terms
-select u.id, u.term,
+-- held them, so such an end is nobody's.  $1 workers  $2 task ids  $3 terms
+select u.id, u.term, u.worker_id,
   coalesce(
     a.state <> 'lost' and not exists (
       select 1 from mainspring.remark m
       where m.task_id = u.id and m.term = u.term and m.deed in ('succeeded', 'skipped')),
-    t.worker_id = $1 and t.term = u.term and t.finished_at is not null) as already_yours
-from unnest($2::bigint[], $3::int[]) as u (id, term)
+    t.worker_id = u.worker_id and t.term = u.term and t.finished_at is not null) as already_yours
+from unnest($1::int[], $2::bigint[], $3::int[]) as u (worker_id, id, term)
 left join (
   select id, worker_id, term, finished_at from mainspring.task
   union all
   select id, worker_id, term, finished_at from mainspring.task_history) t on t.id = u.id
-left join mainspring.attempt a on a.task_id = u.id and a.term = u.term and a.worker_id = $1;
+left join mainspring.attempt a
+  on a.task_id = u.id and a.term = u.term and a.worker_id = u.worker_id;
 
 -- name: read_claims
 -- What claims hold, for handing back and reaping.  $1 worker  $2 claims, or null for all  $3 limit

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from mainspring.store.attempts import Claimed
-from mainspring.worker.floors import FROM_THE_START, Floors
+from mainspring.store.floors import FROM_THE_START, Floors
 
 
 def claimed(position: int, priority: int = 5) -> Claimed:

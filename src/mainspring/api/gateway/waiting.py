@@ -1,0 +1,188 @@
+"""Claims that wait for tasks, served in turn.
+
+One loop goes from lane to lane, where somebody waits and something may be ready, with one
+statement in flight. In a lane everybody who waits has one task before anybody has a second, and who
+has waited longest comes first. Whoever is served is answered at once, with what there was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from uuid import UUID
+
+import asyncpg
+import structlog
+
+from mainspring.api.gateway.hands import Member
+from mainspring.domain.lanes import SlotKind
+from mainspring.store.attempts import Claimed, Reaped
+from mainspring.store.connection import Line
+from mainspring.store.floors import Floors
+from mainspring.store.gateway import Seat, Served, claim_together
+
+log = structlog.get_logger(__name__)
+
+_POLL_SECONDS = 0.25
+_SEATS_MAX = 500
+_FAILED_SECONDS = 1.0
+
+
+class _Waiter:
+    """A worker that waits under one claim."""
+
+    def __init__(self, member: Member, claim_id: UUID, slots: Mapping[SlotKind, int]) -> None:
+        self.member = member
+        self.claim_id = claim_id
+        self.slots = slots
+        self.served: asyncio.Future[Sequence[Claimed]] = asyncio.get_running_loop().create_future()
+        self.in_statement = False
+        self.over = False
+        """Whoever asked has waited long enough, or is gone."""
+
+    def answer(self, tasks: Sequence[Claimed]) -> None:
+        if not self.served.done():
+            self.served.set_result(tasks)
+
+
+class Waiting:
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._waiters: dict[UUID, _Waiter] = {}
+        """By claim, in the order in which they came."""
+        self._at: dict[int, dict[UUID, _Waiter]] = {}
+        """The same by lane."""
+        self._floors: dict[int, Floors] = {}
+        self._promising: set[int] = set()
+        """Lanes in which the next claim may find something."""
+        self._wanted = asyncio.Event()
+
+    async def claim(
+        self,
+        member: Member,
+        claim_id: UUID,
+        slots: Mapping[SlotKind, int],
+        lanes: Mapping[int, SlotKind],
+        wait_seconds: float,
+    ) -> Sequence[Claimed]:
+        """Tasks for free slots, as soon as there are any; none if there were none so long."""
+        if before := self._waiters.get(claim_id):
+            # Asked again, as its answer got lost: who asked first is not there any more.
+            self._leave(before)
+        waiter = _Waiter(member, claim_id, slots)
+        self._waiters[claim_id] = waiter
+        for lane, kind in lanes.items():
+            if slots.get(kind):
+                self._at.setdefault(lane, {})[claim_id] = waiter
+                if lane not in self._floors:
+                    self._floors[lane] = Floors()
+                    self._promising.add(lane)
+        self._wanted.set()
+        timer = asyncio.get_running_loop().call_later(wait_seconds, self._leave, waiter)
+        try:
+            return await asyncio.shield(waiter.served)
+        finally:
+            timer.cancel()
+            self._leave(waiter)
+
+    def ready(self, lanes: set[int]) -> None:
+        """These lanes have got tasks."""
+        self._promising |= lanes & self._floors.keys()
+        self._wanted.set()
+
+    def drop(self, member: Member) -> None:
+        """The worker leaves: nothing is claimed for it any more."""
+        for waiter in [w for w in self._waiters.values() if w.member is member]:
+            self._leave(waiter)
+
+    async def run(self) -> None:
+        while True:
+            served_any = False
+            for lane in self._next_lanes():
+                try:
+                    served_any |= await self._serve(lane)
+                except asyncpg.UniqueViolationError:
+                    # A worker asked here and elsewhere at once; the other's claim is there by now.
+                    served_any = True
+                except Exception:
+                    # Whatever it was: the others go on waiting, and are asked for again.
+                    log.exception("claims failed", lane=lane)
+                    await asyncio.sleep(_FAILED_SECONDS)
+            if not served_any:
+                try:
+                    await asyncio.wait_for(self._wanted.wait(), _POLL_SECONDS)
+                except TimeoutError:
+                    self._promising = {lane for lane, waiters in self._at.items() if waiters}
+                self._wanted.clear()
+
+    def _next_lanes(self) -> list[int]:
+        """In random order, so that no queue comes first."""
+        lanes = [lane for lane in self._promising if self._at.get(lane)]
+        random.shuffle(lanes)
+        return lanes
+
+    async def _serve(self, lane: int) -> bool:
+        waiters = [w for w in self._at.get(lane, {}).values() if not w.over]
+        if not waiters:
+            return False
+        kind = waiters[0].member.lanes[lane]
+        seats = list(islice(_seats(waiters, kind), _SEATS_MAX))
+        seated = {seat.claim_id for seat in seats}
+        waiters = [waiter for waiter in waiters if waiter.claim_id in seated]
+        for waiter in waiters:
+            waiter.in_statement = True
+        floors = self._floors[lane]
+        try:
+            served = await self._line.call(
+                claim_together, seats, lane, floors.next(time.monotonic())
+            )
+        finally:
+            for waiter in waiters:
+                waiter.in_statement = False
+                if waiter.over:
+                    self._remove(waiter)
+        self._learn(lane, floors, served, len(seats))
+        for waiter in waiters:
+            if tasks := served.tasks.get(waiter.claim_id):
+                waiter.member.take(tasks)
+                self._remove(waiter)
+                waiter.answer(tasks)
+            elif waiter.member.id in served.reaped:
+                self._remove(waiter)
+                if not waiter.served.done():
+                    waiter.served.set_exception(Reaped())
+            elif waiter.over:
+                waiter.answer([])
+        return bool(served.tasks)
+
+    def _learn(self, lane: int, floors: Floors, served: Served, seats: int) -> None:
+        batch = [task for tasks in served.tasks.values() for task in tasks]
+        short = len(batch) < seats
+        floors.learn([t for t in batch if t.position], time.monotonic(), short=short)
+        if short:
+            self._promising.discard(lane)
+
+    def _leave(self, waiter: _Waiter) -> None:
+        waiter.over = True
+        if not waiter.in_statement:
+            self._remove(waiter)
+            waiter.answer([])
+
+    def _remove(self, waiter: _Waiter) -> None:
+        if self._waiters.get(waiter.claim_id) is waiter:
+            del self._waiters[waiter.claim_id]
+        for waiters in self._at.values():
+            if waiters.get(waiter.claim_id) is waiter:
+                del waiters[waiter.claim_id]
+
+
+def _seats(waiters: Sequence[_Waiter], kind: SlotKind) -> Iterator[Seat]:
+    """One seat for each in turn, until nobody has a free slot left."""
+    left = [(waiter, waiter.slots.get(kind, 0)) for waiter in waiters]
+    while left:
+        for waiter, _ in left:
+            yield Seat(waiter.claim_id, waiter.member.id)
+        left = [(waiter, count - 1) for waiter, count in left if count > 1]

@@ -1,0 +1,137 @@
+-- The calls of many workers as one: what a gateway asks in their name.
+-- Lock order as everywhere: leases by id, claims, runs, tasks by id.
+
+-- name: claim_together
+-- As `claim_attempts`, for many workers that wait at one lane. Seats stand in the order in which
+-- they are served: each worker has one before any has a second. A worker without a lease has no
+-- seat, and is told so by a row without a task. A claim that is there already (its answer was lost)
+-- gives what it holds, and takes no seat.
+-- $1 claim of each seat  $2 worker of each seat  $3 distinct claims  $4 distinct workers, sorted
+-- $5 lane  $6 the lane's queue  $7 priorities, most urgent first  $8 look from here
+with again as materialized (
+  select id, worker_id, task_ids, terms from mainspring.claim where id = any($3::uuid[])),
+holder as materialized (
+  select worker_id from mainspring.lease where worker_id = any($4::int[])
+  order by worker_id for key share),
+-- Arrays, so that the n-th task finds the n-th seat without a join.
+seats as materialized (
+  select array_agg(s.claim_id order by s.number) as claims,
+    array_agg(s.worker_id order by s.number) as workers, count(*) as number
+  from unnest($1::uuid[], $2::int[]) with ordinality as s (claim_id, worker_id, number)
+  where (s.worker_id in (select worker_id from holder)) is true
+    and (s.claim_id in (select id from again)) is not true),
+paused as materialized (
+  select array(
+    select v.id from mainspring.dag d join mainspring.version v on v.dag_id = d.id
+    where d.paused_at is not null) as versions),
+taken as (
+  delete from mainspring.ready
+  where (select number from seats) > 0
+    and (select paused_at from mainspring.queue where id = $6) is null
+    and ctid = any (array(
+    select head.row_id
+    from unnest($7::smallint[], $8::bigint[]) as f (priority, floor)
+    cross join lateral (
+      select q.ctid as row_id from mainspring.ready q
+      where q.lane = $5 and q.priority = f.priority and q.position >= f.floor
+        and case (select cardinality(versions) from paused) when 0 then true else
+          (select t.version_id from mainspring.task t where t.id = q.task_id)
+            <> all ((select versions from paused)::int[]) end
+      order by q.position
+      limit (select number from seats)
+      for update skip locked) head
+    limit (select number from seats)))
+  returning task_id, term, priority, position),
+held as materialized (
+  select t.id, t.term, row_number() over (order by k.priority desc, k.position) as number
+  from taken k join mainspring.task t on t.id = k.task_id
+  where t.term = k.term and t.state = 'ready'),
+seated as materialized (
+  select h.id, h.term, s.claims[h.number] as claim_id, s.workers[h.number] as worker_id
+  from held h, seats s),
+kept as (
+  insert into mainspring.claim (id, worker_id, claimed_at, task_ids, terms)
+  select claim_id, worker_id, clock_timestamp(), array_agg(id), array_agg(term)
+  from seated group by claim_id, worker_id),
+mine as (
+  select id, term, claim_id, worker_id from seated
+  union all
+  select a.id, a.term, again.id, again.worker_id
+  from again, unnest(again.task_ids, again.terms) as a (id, term))
+select mine.claim_id, mine.worker_id,
+  t.id, t.run_id, t.version_id, t.node, t.lane, greatest(t.priority, -1 - t.priority) as priority,
+  t.position, t.term, t.attempt,
+  t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many,
+  r.schedule_id, r.fire_at, r.interval_start,
+  (select number from mainspring.epoch where singleton) as epoch
+from mine
+join mainspring.task t on t.id = mine.id and t.term = mine.term and t.state = 'ready'
+join mainspring.run r on r.id = t.run_id
+union all
+select null, w.id, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+  null, null, null, null, null
+from unnest($4::int[]) as w (id) where (w.id in (select worker_id from holder)) is not true;
+
+-- name: renew_together
+-- As `renew_lease`, for many workers. No row for those that were reaped.
+-- $1 workers  $2 draining  $3 seconds from which a claim of theirs must be known
+-- $4 the claims that any of them knows
+with beat as (
+  update mainspring.lease l
+  set beat = l.beat + 1, renewed_at = clock_timestamp(), draining = u.draining
+  from unnest($1::int[], $2::boolean[], $3::float8[]) as u (worker_id, draining, known_after)
+  where l.worker_id = u.worker_id
+  returning l.worker_id, u.known_after),
+known as materialized (select unnest($4::uuid[]) as id)
+select b.worker_id, clock_timestamp() as now,
+  array(
+    select c.id from mainspring.claim c
+    where c.worker_id = b.worker_id and (c.id in (select id from known)) is not true
+      and c.claimed_at < clock_timestamp() - b.known_after * interval '1 second'
+  ) as unknown_claims,
+-- with part: stops_of_worker
+from beat b;
+
+-- name: read_stops
+-- What workers are to stop, asked when somebody has said that there is something.  $1 workers
+select b.worker_id,
+-- with part: stops_of_worker
+from unnest($1::int[]) as b (worker_id);
+
+-- part: stops_of_worker
+  array(
+    -- `limit` keeps it a lookup by id: as few tasks are to stop, the planner would begin with all.
+    select k.id || ':' || k.term || ':' || t.stop
+    from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+    cross join lateral (
+      select t.stop from mainspring.task t
+      where t.id = k.id and t.term = k.term and t.stop is not null and t.state = 'ready'
+      limit 1) t
+    where c.worker_id = b.worker_id
+    union all
+    -- Closed by hand under their feet. The remark stays when the task goes to history.
+    select k.id || ':' || k.term || ':mark'
+    from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+    where c.worker_id = b.worker_id and (
+      select true from mainspring.remark m
+      where m.task_id = k.id and m.term = k.term and m.deed in ('succeeded', 'skipped') limit 1)
+  ) as stops
+
+-- name: read_hands
+-- All that claims of these workers hold, as a claim tells it.  $1 workers
+select c.id as claim_id, c.worker_id,
+  t.id, t.run_id, t.version_id, t.node, t.lane, greatest(t.priority, -1 - t.priority) as priority,
+  t.position, t.term, t.attempt,
+  t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many,
+  r.schedule_id, r.fire_at, r.interval_start,
+  (select number from mainspring.epoch where singleton) as epoch
+from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+join mainspring.task t on t.id = k.id and t.term = k.term and t.state = 'ready'
+join mainspring.run r on r.id = t.run_id
+where c.worker_id = any($1::int[]);
+
+-- name: find_worker
+-- $1 incarnation
+select w.id, w.queues, w.slots, l.seconds
+from mainspring.worker w join mainspring.lease l on l.worker_id = w.id
+where w.incarnation = $1;

@@ -1,0 +1,306 @@
+"""Many workers at one gateway: nobody loses by being one of a set."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mainspring import wire
+from mainspring.api.gateway.gateway import Gateway
+from mainspring.api.gateway.sets import Asked, Sets
+from mainspring.domain.errors import InputError, NotFoundError
+from mainspring.domain.lanes import SlotKind
+from mainspring.domain.outcomes import Error, Failed, Succeeded
+from mainspring.domain.specs import DagSpec
+from mainspring.store.attempts import Claimed, Reaped
+from mainspring.store.connection import Connection, fetch
+from mainspring.store.dags import register_dag
+from tests.support.factory import dag_of, run_state, start_dag, start_run, task_states
+
+
+class Far:
+    """A remote worker, without the way in between."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self.id = uuid4()
+
+    async def join(self, slots: int = 10, *, lease_seconds: float = 15.0) -> Far:
+        asked = wire.Join(
+            name="far",
+            queues=["default"],
+            slots={SlotKind.ASYNC: slots},
+            lease_seconds=lease_seconds,
+        )
+        await self.gateway.join(self.id, asked)
+        return self
+
+    async def claim(
+        self, slots: int = 10, *, claim: UUID | None = None, wait_seconds: float = 30.0
+    ) -> list[Claimed]:
+        wish = wire.Wish(
+            claim=claim or uuid4(), slots={SlotKind.ASYNC: slots}, wait_seconds=wait_seconds
+        )
+        return (await self.gateway.claim(self.id, wish)).tasks
+
+    async def end(self, tasks: Sequence[Claimed], offer: wire.Offer | None = None) -> wire.Ended:
+        ends = [
+            wire.End(task=task.task_id, term=task.term, outcome=Succeeded(), chained=True)
+            for task in tasks
+        ]
+        return await self.gateway.complete(self.id, wire.Ends(ends=ends, offer=offer))
+
+
+@pytest.fixture
+async def gateways(database_url: str, tmp_path: Path) -> AsyncIterator[list[Gateway]]:
+    """Two of them, as behind a load balancer."""
+    async with AsyncExitStack() as stack:
+        made = [Gateway(database_url, tmp_path) for _ in range(2)]
+        for gateway in made:
+            await stack.enter_async_context(gateway.serving())
+        yield made
+
+
+@pytest.fixture
+def gateway(gateways: list[Gateway]) -> Gateway:
+    return gateways[0]
+
+
+async def _runs(connection: Connection, count: int, spec: DagSpec | None = None) -> list[int]:
+    dag = await register_dag(connection, spec or dag_of(), "snapshot")
+    return [await start_run(connection, dag) for _ in range(count)]
+
+
+async def _waiting(gateway: Gateway, count: int) -> None:
+    while True:
+        if len(gateway._waiting._waiters) == count:
+            return
+        await asyncio.sleep(0)
+
+
+async def test_everybody_who_waits_has_one_before_anybody_has_a_second(
+    gateway: Gateway, connection: Connection
+) -> None:
+    workers = [await Far(gateway).join() for _ in range(8)]
+    waiting = [asyncio.create_task(worker.claim()) for worker in workers]
+    # All of them wait before there is anything to claim.
+    await _waiting(gateway, len(workers))
+    async with connection.transaction():
+        await _runs(connection, 12)
+    counts = sorted([len(await tasks) for tasks in waiting])
+    assert counts == [1, 1, 1, 1, 2, 2, 2, 2]
+
+
+async def test_a_hundred_workers_cost_ten_connections_and_few_statements(
+    gateway: Gateway, connection: Connection
+) -> None:
+    workers = await asyncio.gather(*(Far(gateway).join() for _ in range(100)))
+    runs = await _runs(connection, 300)
+    claimed = 0
+
+    async def work(worker: Far) -> None:
+        nonlocal claimed
+        while claimed < len(runs):
+            tasks = await worker.claim(3, wait_seconds=0.2)
+            claimed += len(tasks)
+            if tasks:
+                await worker.end(tasks)
+
+    await asyncio.gather(*(work(worker) for worker in workers))
+    states = await fetch(connection, "select state, count(*) from mainspring.run_view group by 1")
+    assert [tuple(row) for row in states] == [("succeeded", 300)]
+    assert await fetch(connection, "select * from mainspring.claim") == []
+    [row] = await fetch(
+        connection,
+        "select count(*) from pg_stat_activity where datname = current_database()"
+        " and application_name like 'mainspring gateway%'",
+    )
+    assert row["count"] <= 10
+
+
+async def test_a_claim_that_is_repeated_brings_the_same_tasks(
+    gateways: list[Gateway], connection: Connection
+) -> None:
+    worker = await Far(gateways[0]).join()
+    await _runs(connection, 3)
+    claim = uuid4()
+    first = await worker.claim(3, claim=claim)
+    worker.gateway = gateways[1]
+    assert sorted(await worker.claim(3, claim=claim), key=str) == sorted(first, key=str)
+
+
+async def test_another_gateway_goes_on_where_the_first_one_was(
+    gateways: list[Gateway], connection: Connection
+) -> None:
+    run_id = (await _runs(connection, 1))[0]
+    worker = await Far(gateways[0]).join()
+    tasks = await worker.claim()
+    worker.gateway = gateways[1]
+    assert await worker.end(tasks) == wire.Ended([], wire.Tasks([]))
+    assert await run_state(connection, run_id) == "succeeded"
+    await worker.gateway.leave(worker.id)
+    assert await fetch(connection, "select * from mainspring.lease") == []
+
+
+async def test_an_end_that_is_repeated_is_already_yours_and_grants_the_same_again(
+    gateways: list[Gateway], connection: Connection
+) -> None:
+    run_id = await start_dag(connection, dag_of([(0, 1)], tasks=2))
+    worker = await Far(gateways[0]).join()
+    tasks = await worker.claim()
+    offer = wire.Offer(uuid4(), {SlotKind.ASYNC: 1})
+    first = await worker.end(tasks, offer)
+    assert [task.node for task in first.granted.tasks] == [1]
+    for gateway in gateways:
+        worker.gateway = gateway
+        again = await worker.end(tasks, offer)
+        assert _names(again.granted) == _names(first.granted)
+        assert [item.reason for item in again.refused] == ["already_yours"]
+    await worker.end(first.granted.tasks)
+    assert await task_states(connection, run_id) == {"t0": "succeeded", "t1": "succeeded"}
+
+
+def _names(tasks: wire.Tasks) -> list[tuple[UUID, int, int]]:
+    return [(task.claim_id, task.task_id, task.term) for task in tasks.tasks]
+
+
+async def test_children_go_to_the_worker_that_ended_their_parent(
+    gateway: Gateway, connection: Connection
+) -> None:
+    spec = dag_of([(0, 1)], tasks=2)
+    workers = [await Far(gateway).join() for _ in range(5)]
+    dag = await register_dag(connection, spec, "snapshot")
+    runs = [await start_run(connection, dag, 2) for _ in workers]
+    hands = [await worker.claim(1) for worker in workers]
+    ended = await asyncio.gather(
+        *(
+            worker.end(tasks, wire.Offer(uuid4(), {SlotKind.ASYNC: 1}))
+            for worker, tasks in zip(workers, hands, strict=True)
+        )
+    )
+    for tasks, answer in zip(hands, ended, strict=True):
+        assert [(task.run_id, task.node) for task in answer.granted.tasks] == [(tasks[0].run_id, 1)]
+    for worker, answer in zip(workers, ended, strict=True):
+        await worker.end(answer.granted.tasks)
+    assert {await run_state(connection, run_id) for run_id in runs} == {"succeeded"}
+
+
+async def test_nobody_ends_what_another_worker_holds(
+    gateway: Gateway, connection: Connection
+) -> None:
+    run_id = (await _runs(connection, 1))[0]
+    holder, stranger = await Far(gateway).join(), await Far(gateway).join()
+    tasks = await holder.claim()
+    answer = await stranger.end(tasks)
+    assert [item.reason for item in answer.refused] == ["superseded"]
+    with pytest.raises(NotFoundError):
+        await gateway.read(stranger.id, wire.Read(versions=[tasks[0].version_id]))
+    chunk = wire.Chunk(tasks[0].task_id, tasks[0].term, 0, b"not mine")
+    await gateway.append_log(stranger.id, wire.Chunks([chunk]))
+    assert await fetch(connection, "select * from mainspring.log") == []
+    assert await run_state(connection, run_id) == "running"
+    assert (await holder.end(tasks)).refused == []
+
+
+async def test_a_worker_that_was_reaped_is_told_and_others_are_not_disturbed(
+    gateway: Gateway, connection: Connection
+) -> None:
+    lost, alive = await Far(gateway).join(), await Far(gateway).join()
+    await connection.execute(
+        "delete from mainspring.lease where worker_id = (select min(id) from mainspring.worker)"
+    )
+    waiting = [asyncio.create_task(worker.claim()) for worker in (lost, alive)]
+    await _runs(connection, 1)
+    with pytest.raises(Reaped):
+        await waiting[0]
+    assert len(await waiting[1]) == 1
+    beats = await asyncio.gather(
+        *(gateway.renew(worker.id, wire.Beat()) for worker in (lost, alive)),
+        return_exceptions=True,
+    )
+    assert isinstance(beats[0], Reaped)
+    assert isinstance(beats[1], wire.Renewed)
+
+
+async def test_a_claim_that_its_worker_does_not_know_goes_back(
+    gateway: Gateway, connection: Connection
+) -> None:
+    await _runs(connection, 1)
+    worker = await Far(gateway).join(lease_seconds=1)
+    [task] = await worker.claim()
+    while not await fetch(connection, "select 1 from mainspring.ready"):
+        await gateway.renew(worker.id, wire.Beat(claims=[]))
+    [again] = await worker.claim()
+    assert (again.task_id, again.term) == (task.task_id, task.term + 1)
+
+
+async def test_what_a_gone_caller_waited_for_goes_to_somebody_else(
+    gateway: Gateway, connection: Connection
+) -> None:
+    gone, here = await Far(gateway).join(), await Far(gateway).join()
+    poll = asyncio.create_task(gone.claim())
+    await _waiting(gateway, 1)
+    poll.cancel()
+    await asyncio.gather(poll, return_exceptions=True)
+    await _runs(connection, 1)
+    assert len(await here.claim()) == 1
+    assert not gateway._waiting._waiters
+
+
+async def test_a_failure_follows_the_policy_of_its_task_whatever_the_worker_thinks(
+    gateway: Gateway, connection: Connection
+) -> None:
+    run_id = (await _runs(connection, 1))[0]
+    worker = await Far(gateway).join()
+    [task] = await worker.claim()
+    failed = wire.End(task=task.task_id, term=task.term, outcome=Failed(Error("E", "no")))
+    await gateway.complete(worker.id, wire.Ends(ends=[failed]))
+    assert await run_state(connection, run_id) == "failed"
+
+
+async def test_a_result_that_is_no_json_is_refused_alone(
+    gateway: Gateway, connection: Connection
+) -> None:
+    await _runs(connection, 1)
+    worker = await Far(gateway).join()
+    [task] = await worker.claim()
+    end = wire.End(task=task.task_id, term=task.term, outcome=Succeeded(b"nope"))
+    with pytest.raises(InputError, match="is no JSON"):
+        await gateway.complete(worker.id, wire.Ends(ends=[end]))
+    assert (await worker.end([task])).refused == []
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=30))
+async def test_a_call_that_fails_spoils_its_own_answer_only(calls: list[tuple[int, int]]) -> None:
+    """Calls with a 0 fail, and so does every set that holds one."""
+    seen: list[list[int]] = []
+
+    async def answer(asked: Sequence[Asked[int]]) -> Sequence[int | Exception]:
+        workers = [one.worker_id for one in asked]
+        assert len(workers) == len(set(workers)), "two calls of a worker in one set"
+        seen.append(workers)
+        await asyncio.sleep(0)
+        if any(one.question == 0 for one in asked):
+            raise InputError("a zero")
+        return [one.question * 2 for one in asked]
+
+    sets: Sets[int, int] = Sets("double", answer, weight=lambda _: 1, weight_max=3)
+    running = asyncio.create_task(sets.run())
+    answers = await asyncio.gather(
+        *(sets.ask(worker, number) for worker, number in calls), return_exceptions=True
+    )
+    running.cancel()
+    for (_, number), given_answer in zip(calls, answers, strict=True):
+        if number == 0:
+            assert isinstance(given_answer, InputError)
+        else:
+            assert given_answer == number * 2
+    assert all(len(workers) <= 3 for workers in seen)
