@@ -10,7 +10,9 @@ import pytest
 from mainspring.client import Client
 from mainspring.store.runs import Deed
 from tests.support.factory import task_states
-from tests.support.team import Team
+from tests.support.team import NEAR_AND_FAR, Team
+
+pytestmark = NEAR_AND_FAR
 
 ENDS = """
 @task(retry=RetryPolicy(attempts=3, backoff="exponential", first="20ms"))

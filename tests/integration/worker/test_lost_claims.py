@@ -26,6 +26,8 @@ with forgotten as (delete from mainspring.claim returning task_ids)
 insert into mainspring.ready (lane, priority, position, task_id, term)
 select t.lane, t.priority, t.position, t.id, t.term
 from forgotten, unnest(task_ids) as f (id) join mainspring.task t on t.id = f.id
+
+pytestmark = NEAR_AND_FAR
 """
 
 

@@ -7,6 +7,7 @@ those of `mainspring/wire.py`, as JSON or as MessagePack.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
@@ -16,6 +17,7 @@ import structlog
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from mainspring import wire
 from mainspring.api.gateway.gateway import Gateway
@@ -94,24 +96,7 @@ def routes(gateway: Gateway, authorize: Authorize) -> list[Route]:
         )
 
     def route(method: str, path: str, handler: _Handler) -> Route:
-        async def endpoint(request: Request) -> Response:
-            try:
-                allowed = await authorize(request)
-                answer = await handler(_worker(request), request, allowed)
-            except Reaped:
-                return _problem(
-                    request, 410, wire.REAPED, "this worker has no lease", "join under a new id"
-                )
-            except MainspringError as error:
-                return _problem(request, _status(error), error.code, error.message, error.hint)
-            except (ClientDisconnect, asyncio.CancelledError):
-                raise
-            except Exception:
-                log.exception("a worker's call failed", path=request.url.path)
-                return _problem(request, 500, "unexpected", "the server's log says why")
-            return answer if isinstance(answer, Response) else _answer(request, answer)
-
-        return Route(PREFIX + path, endpoint, methods=[method])
+        return Route(PREFIX + path, _Endpoint(handler, authorize), methods=[method])
 
     return [
         route("PUT", "", join),
@@ -126,6 +111,38 @@ def routes(gateway: Gateway, authorize: Authorize) -> list[Route]:
         route("POST", "/inputs", read),
         route("GET", "/snapshots/{snapshot:int}", snapshot),
     ]
+
+
+class _Endpoint:
+    """One call: who asks, the call itself, and its answer or the problem with it.
+
+    An ASGI application of its own, as these are the calls that come by the thousand.
+    """
+
+    def __init__(self, handler: _Handler, authorize: Authorize) -> None:
+        self._handler = handler
+        self._authorize = authorize
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        with contextlib.suppress(ClientDisconnect):
+            response = await self._respond(request)
+            await response(scope, receive, send)
+
+    async def _respond(self, request: Request) -> Response:
+        try:
+            allowed = await self._authorize(request)
+            answer = await self._handler(_worker(request), request, allowed)
+        except Reaped:
+            return _problem(410, wire.REAPED, "this worker has no lease", "join under a new id")
+        except MainspringError as error:
+            return _problem(_status(error), error.code, error.message, error.hint)
+        except ClientDisconnect:
+            raise
+        except Exception:
+            log.exception("a worker's call failed", path=request.url.path)
+            return _problem(500, "unexpected", "the server's log says why")
+        return answer if isinstance(answer, Response) else _answer(request, answer)
 
 
 async def _while_connected(request: Request, call: Awaitable[_T]) -> _T:
@@ -190,7 +207,7 @@ def _answer(request: Request, answer: object) -> Response:
     return Response(_json.encode(answer), media_type=wire.JSON)
 
 
-def _problem(request: Request, status: int, code: str, detail: str, hint: str = "") -> Response:
+def _problem(status: int, code: str, detail: str, hint: str = "") -> Response:
     problem = wire.Problem(status=status, code=code, detail=detail, hint=hint)
     body: dict[str, Any] = {**msgspec.structs.asdict(problem), "title": detail}
     headers = {"www-authenticate": "Bearer"} if status == 401 else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from uuid import UUID
 
@@ -18,7 +18,7 @@ import asyncpg
 import structlog
 
 from mainspring.api.gateway.hands import Member
-from mainspring.domain.lanes import SlotKind
+from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.store.attempts import Claimed, Reaped
 from mainspring.store.connection import Line
 from mainspring.store.floors import Floors
@@ -125,13 +125,11 @@ class Waiting:
         return lanes
 
     async def _serve(self, lane: int) -> bool:
-        waiters = [w for w in self._at.get(lane, {}).values() if not w.over]
+        kind = Lane.of(lane).kind
+        waiters = _first(self._at.get(lane, {}).values(), kind)
         if not waiters:
             return False
-        kind = waiters[0].member.lanes[lane]
         seats = list(islice(_seats(waiters, kind), _SEATS_MAX))
-        seated = {seat.claim_id for seat in seats}
-        waiters = [waiter for waiter in waiters if waiter.claim_id in seated]
         for waiter in waiters:
             waiter.in_statement = True
         floors = self._floors[lane]
@@ -179,9 +177,25 @@ class Waiting:
                 del waiters[waiter.claim_id]
 
 
+def _first(waiting: Iterable[_Waiter], kind: SlotKind) -> list[_Waiter]:
+    """Who has waited longest: as many as one statement can give all that they wish for.
+
+    Were there fewer seats than wishes, everybody would be given a little, again and again.
+    """
+    first: list[_Waiter] = []
+    wished = 0
+    for waiter in waiting:
+        if not waiter.over:
+            if wished >= _SEATS_MAX:
+                break
+            first.append(waiter)
+            wished += waiter.slots[kind]
+    return first
+
+
 def _seats(waiters: Sequence[_Waiter], kind: SlotKind) -> Iterator[Seat]:
     """One seat for each in turn, until nobody has a free slot left."""
-    left = [(waiter, waiter.slots.get(kind, 0)) for waiter in waiters]
+    left = [(waiter, waiter.slots[kind]) for waiter in waiters]
     while left:
         for waiter, _ in left:
             yield Seat(waiter.claim_id, waiter.member.id)
