@@ -199,7 +199,7 @@ async def test_marking_starts_finds_tasks_by_key_in_order(connection: Connection
     plan = await explain(
         connection,
         "mark_started",
-        worker.id,
+        [worker.id for _ in claimed],
         [item.task_id for item in claimed],
         [item.term for item in claimed],
         [NOW_US for _ in claimed],
