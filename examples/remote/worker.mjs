@@ -36,7 +36,7 @@ async function call(method, rest, body) {
       },
       body: body && JSON.stringify(body),
     }).catch(() => undefined);
-    if (answer?.ok) return answer.json();
+    if (answer?.ok) return answer.status === 204 ? undefined : answer.json();
     if (answer && answer.status < 500 && answer.status !== 429)
       throw new Error(`${answer.status}: ${await answer.text()}`);
     await sleep(pause);

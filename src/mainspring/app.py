@@ -25,6 +25,7 @@ import uvloop
 
 from mainspring.client.link import reached
 from mainspring.config import Config, database_url
+from mainspring.domain.errors import InputError
 from mainspring.domain.lanes import EVERY_QUEUE, SlotKind
 from mainspring.embedded import EmbeddedPostgres
 from mainspring.engine.engine import Engine
@@ -41,6 +42,9 @@ from mainspring.worker.worker import Worker
 
 _PARENT = "MAINSPRING_PARENT_PID"
 _PARENT_SECONDS = 0.5
+_OF_REMOTE_WORKERS = tuple(
+    f"MAINSPRING_{name}" for name in ("URL", "URL_FILE", "TOKEN", "TOKEN_FILE")
+)
 
 log = structlog.get_logger(__name__)
 
@@ -103,7 +107,13 @@ def run_worker(
         return Worker(config, build_depot, queues=queues, slots=slots or default_slots(), name=name)
 
     if config.server_url is not None:
-        server = Server.at(config.server_url, config.token or "")
+        if config.token is None:
+            raise InputError(
+                "MAINSPRING_TOKEN is not set, by which the server would know this worker",
+                hint="make one there: `mainspring token create --name NAME --role worker"
+                " --queue QUEUE`",
+            )
+        server = Server.at(config.server_url, config.token)
         return uvloop.run(_run(lambda: build(lambda name: RemoteDepot(config, server, name=name))))
     url = database_url(config)
     return uvloop.run(_serve(url, lambda: build(lambda name: SqlDepot(config, url, name=name))))
@@ -225,7 +235,8 @@ async def run_up(
         await migrate(connection)
         await connection.close()
         environment = {
-            **os.environ,
+            # Its worker is beside the database, whatever server the command line would ask.
+            **{name: value for name, value in os.environ.items() if name not in _OF_REMOTE_WORKERS},
             "MAINSPRING_DATABASE_URL": url,
             "MAINSPRING_HOME": str(config.home),
             "MAINSPRING_HOST": config.listening.host,

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -21,6 +22,7 @@ from mainspring.domain.specs import DagSpec, ParameterSpec, TaskSpec
 from mainspring.domain.written_dags import WrittenDag, WrittenTask, spec_of
 from mainspring.schedule.calendars import CalendarSpec
 from mainspring.schedule.parsing import schedule_from
+from mainspring.store.attempts import claim_attempts, register_worker
 from mainspring.store.backfill_orders import BackfillOrder, create_backfill, reserve_backfill
 from mainspring.store.connection import Connection
 from mainspring.store.dags import register_dag
@@ -31,7 +33,7 @@ from mainspring.store.schedule_changes import Intent, create_schedule, put_calen
 from mainspring.store.snapshots import keep_snapshot
 from mainspring.store.tokens import create_token, new_secret
 from mainspring.store.written_dags import put_written_dag
-from tests.support.factory import BareWorker, failure, start_run
+from tests.support.factory import DEFAULT_LANE, BareWorker, failure, start_run
 from tests.support.job_stage import JobStage, command
 
 DAILY_SALES = DagSpec(
@@ -79,7 +81,9 @@ def command_line(
 class Api:
     """The server, and who may ask what."""
 
-    def __init__(self, base: str, tokens: dict[Role, str], connection: Connection) -> None:
+    def __init__(self, server: Server, tokens: dict[Role, str], connection: Connection) -> None:
+        base = f"http://127.0.0.1:{server.port}"
+        self.server = server
         self.base = base
         self.tokens = tokens
         self.connection = connection
@@ -131,7 +135,7 @@ async def api(database_url: str, connection: Connection, tmp_path: Path) -> Asyn
     while not server.listens:
         assert not running.done(), running.result()
         await asyncio.sleep(0.005)
-    api = Api(f"http://127.0.0.1:{server.port}", tokens, connection)
+    api = Api(server, tokens, connection)
     yield api
     await api.http.aclose()
     server.stop()
@@ -195,6 +199,26 @@ async def fail_run(connection: Connection, task: str, message: str) -> int:
             bad = DAILY_SALES.tasks[each.node].name == task
             await worker.end(each, failure(message) if bad else None)
     return run_id
+
+
+async def far_worker(connection: Connection) -> dict[str, str]:
+    """A remote worker of the queue `default` with a task of `daily_sales` in hand."""
+    await keep_snapshot(connection, "snapshot", b"files")
+    dag = await register_dag(connection, DAILY_SALES, "snapshot")
+    await start_run(connection, dag, 2)
+    incarnation = uuid4()
+    worker_id = await register_worker(
+        connection,
+        incarnation,
+        name="far",
+        host="elsewhere",
+        pid=1,
+        queues=["default"],
+        slots={SlotKind.ASYNC: 10},
+        lease_seconds=60,
+    )
+    [task] = await claim_attempts(connection, uuid4(), worker_id, DEFAULT_LANE, 1)
+    return {"worker": str(incarnation), "snapshot": str(task.snapshot_id)}
 
 
 def as_here(body: object, things: dict[str, str]) -> Any:

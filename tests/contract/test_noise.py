@@ -6,6 +6,7 @@ import json
 import random
 from typing import Any
 from urllib.parse import quote
+from uuid import uuid4
 
 import msgspec
 
@@ -14,7 +15,7 @@ from mainspring.api.problems import CONTENT_TYPE, Problem
 from mainspring.api.resources import RESOURCES, ROUTES
 from mainspring.api.routes import Route
 from mainspring.domain.roles import Role
-from tests.contract.conftest import Api, as_here
+from tests.contract.conftest import Api, as_here, far_worker
 
 TEXTS = (
     *(
@@ -84,6 +85,7 @@ async def test_no_noise_makes_the_server_fail_or_say_what_its_document_does_not(
 ) -> None:
     chance = random.Random(20261115)
     told = msgspec.json.decode(msgspec.json.encode(document(RESOURCES)))
+    things = {**things, **await far_worker(api.connection)}
     for number in range(600):
         route = chance.choice(ROUTES)
         path, content = request_of(route, chance, things)
@@ -92,15 +94,18 @@ async def test_no_noise_makes_the_server_fail_or_say_what_its_document_does_not(
             headers["If-Match"] = chance.choice(['"1"', '"2"', "*", "x", 'W/"1.5f"'])
         if chance.random() < 0.3:
             headers["Idempotency-Key"] = chance.choice(["a", "b", "x" * 255])
-        answer = await api.ask(
-            route.method, path, role=Role.ADMIN, headers=headers, content=content
-        )
+        role = Role.WORKER if route.needs is Role.WORKER else Role.ADMIN
+        answer = await api.ask(route.method, path, role=role, headers=headers, content=content)
         what = f"{route.method} {path} {content!r}: {answer.status_code} {answer.text[:500]}"
         known = told["paths"][route.path][route.method.lower()]["responses"]
         allowed = {int(status) for status in known}
         # What leads elsewhere, as `..` and `a%2Fb` do, is another path.
         assert answer.status_code in allowed | {404, 405}, what
         assert answer.status_code not in (500, 503), what
+        if answer.status_code == 410:
+            things["worker"] = str(uuid4())
+            join = {"name": "far", "queues": ["default"], "slots": {"async": 2}}
+            await api.ask("PUT", f"/workers/{things['worker']}", role=Role.WORKER, json=join)
         if answer.status_code >= 400:
             assert answer.headers["content-type"] == CONTENT_TYPE, what
             problem = msgspec.json.decode(answer.content, type=Problem)

@@ -16,8 +16,9 @@ from typing import Any, TypeAlias, TypeVar
 import pytest
 
 from mainspring.client import Client
+from mainspring.domain.roles import Role
 from mainspring.store.connection import Connection, connect, fetch
-from tests.support.gateway_server import TOKEN
+from mainspring.store.tokens import create_token, new_secret
 from tests.support.launcher import Launched, Launcher
 
 _T = TypeVar("_T")
@@ -25,7 +26,7 @@ _T = TypeVar("_T")
 Process: TypeAlias = "subprocess.Popen[bytes] | Launched"
 
 NEAR_AND_FAR = pytest.mark.parametrize(
-    "team", ["beside the database", "through a gateway"], indirect=True
+    "team", ["beside the database", "through a server"], indirect=True
 )
 """For modules whose tests hold of workers that speak SQL and of those that speak HTTP."""
 
@@ -52,9 +53,11 @@ class Team:
         than we have."""
         self.url = url
         self._remote = remote
-        """Whether workers reach the database through a gateway only."""
-        self._door: socket.socket | None = None
-        self.gateway: subprocess.Popen[bytes] | None = None
+        """Whether workers reach the database through a server only."""
+        self.token = new_secret()
+        """Of remote workers."""
+        self._place: socket.socket | None = None
+        self.server: Process | None = None
         self.dags = folder / "dags"
         self.dags.mkdir()
         self.effects = folder / "effects.log"
@@ -70,6 +73,11 @@ class Team:
 
     async def __aenter__(self) -> Team:
         self.connection = await connect(self.url, name="team")
+        if self._remote:
+            queues = ["default", "mail", "print"]
+            await create_token(
+                self.connection, self.token, name="team", role=Role.WORKER, queues=queues
+            )
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -81,8 +89,8 @@ class Team:
         for process in self._processes:
             process.wait()
         self._log.close()
-        if self._door is not None:
-            self._door.close()
+        if self._place is not None:
+            self._place.close()
         if not self.connection.is_closed():
             await self.connection.close()
         print(self.log())
@@ -95,38 +103,32 @@ class Team:
     def start_worker(self, *options: str) -> Process:
         return self._start("worker", *options, **self._way())
 
-    def start_gateway(self, fault: str = "") -> subprocess.Popen[bytes]:
+    def serve_workers(self, fault: str = "") -> Process:
         """At the same address as the one before, if there was one."""
-        if self._door is None:
-            self._door = socket.create_server(("127.0.0.1", 0), backlog=1000)
-        number = self._door.fileno()
-        self.gateway = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.gateway_server", str(number)],
-            env=self._environment(MAINSPRING_FAULT=fault),
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            start_new_session=True,
-            pass_fds=(number,),
-        )
-        self._processes.append(self.gateway)
-        return self.gateway
+        if self._place is None:
+            # Held, though nobody listens at it: so it is nobody else's while no server runs.
+            self._place = socket.socket()
+            self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._place.bind(("127.0.0.1", 0))
+        port = str(self._place.getsockname()[1])
+        self.server = self._start("server", "--port", port, MAINSPRING_FAULT=fault)
+        return self.server
 
     @property
-    def gateway_url(self) -> str:
-        assert self._door is not None
-        return f"http://127.0.0.1:{self._door.getsockname()[1]}"
+    def server_url(self) -> str:
+        assert self._place is not None
+        return f"http://127.0.0.1:{self._place.getsockname()[1]}"
 
     def _way(self) -> dict[str, str]:
         """How workers reach their tasks."""
         if not self._remote:
             return {}
-        if self.gateway is None:
-            self.start_gateway()
+        if self.server is None:
+            self.serve_workers()
         return {
             "MAINSPRING_DATABASE_URL": "",
-            "MAINSPRING_URL": self.gateway_url,
-            "MAINSPRING_TOKEN": TOKEN,
+            "MAINSPRING_URL": self.server_url,
+            "MAINSPRING_TOKEN": self.token,
         }
 
     def start_server(self, *options: str) -> Process:

@@ -16,5 +16,6 @@ sharing.py       who asks the same at the same time gets the same reading
 services.py      what handlers work with: connections for reading, and the client for the rest
 openapi.py       the document that is generated from the routes      samples.py   its examples
 docs_page.py     the same for people
+gateway/         what remote workers ask, as sets
 resources/       one file for each resource: to add one, write it and list it in `__init__.py`
 """

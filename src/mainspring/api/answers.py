@@ -15,6 +15,7 @@ _GZIP_LEVEL = 1
 """Lists repeat themselves: the first level already packs them well, and it is the quickest."""
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
+pack = msgspec.msgpack.Encoder().encode
 
 Header = tuple[bytes, bytes]
 
@@ -23,6 +24,7 @@ _ALWAYS: tuple[Header, ...] = (
     (b"referrer-policy", b"no-referrer"),
 )
 JSON = b"application/json"
+MSGPACK = "application/msgpack"
 
 
 class Answer:

@@ -19,6 +19,7 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive
 
+from mainspring.api.answers import MSGPACK
 from mainspring.api.problems import Refusal, field_refusal
 
 DEPTH_MAX = 64
@@ -116,13 +117,20 @@ async def read_body(receive: Receive, headers: Headers, bytes_max: int) -> bytes
         ) from None
 
 
-def decode_body(decoder: msgspec.json.Decoder[Any] | None, content: bytes, headers: Headers) -> Any:
+def decode_body(
+    decoder: msgspec.json.Decoder[Any] | None,
+    content: bytes,
+    headers: Headers,
+    unpacker: msgspec.msgpack.Decoder[Any] | None = None,
+) -> Any:
     """What the body says; an empty one says nothing, which is fine where all has a default."""
     if decoder is None:
         if content.strip() not in (b"", b"{}"):
             raise field_refusal("", "this takes no body", hint="send none")
         return None
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if unpacker is not None and kind == MSGPACK:
+        return _decoded(unpacker, content, "MessagePack")
     if content and kind != "application/json":
         raise Refusal(
             415,
@@ -131,12 +139,18 @@ def decode_body(decoder: msgspec.json.Decoder[Any] | None, content: bytes, heade
             hint="send `Content-Type: application/json`",
         )
     check_depth(content)
+    return _decoded(decoder, content or b"{}", "JSON")
+
+
+def _decoded(
+    decoder: msgspec.json.Decoder[Any] | msgspec.msgpack.Decoder[Any], content: bytes, form: str
+) -> Any:
     try:
-        return decoder.decode(content or b"{}")
+        return decoder.decode(content)
     except msgspec.ValidationError as error:
         raise field_refusal(_pointer(error), _message(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refusal(400, "malformed", f"the body is no JSON: {error}") from None
+        raise Refusal(400, "malformed", f"the body is no {form}: {error}") from None
 
 
 def check_depth(content: bytes) -> None:

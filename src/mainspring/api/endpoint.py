@@ -13,7 +13,7 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from mainspring.api.answers import Answer, encode, send_answer
+from mainspring.api.answers import MSGPACK, Answer, encode, pack, send_answer
 from mainspring.api.calls import Call
 from mainspring.api.decoding import decode_body, decode_parts, decode_query, read_body
 from mainspring.api.guard import Doorkeeper
@@ -60,10 +60,13 @@ class Road:
         self._quotes = route.needs is not None and quotes(route.answer)
         self._sharing: Sharing[Answer] = Sharing()
         self._decoder = None if route.body is None else msgspec.json.Decoder(route.body)
+        packed = route.packed and route.body is not None
+        self._unpacker = msgspec.msgpack.Decoder(route.body) if packed else None
 
     async def go(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = self._route
         scope["mainspring.route"] = route.path
+        scope["mainspring.waits"] = route.waits
         headers = Headers(scope=scope)
         caller, secret = None, ""
         if route.needs is not None:
@@ -78,11 +81,12 @@ class Road:
         content = b""
         if route.method in _WITH_BODY:
             content = await read_body(receive, headers, route.body_bytes_max)
-            body = decode_body(self._decoder, content, headers)
+            body = decode_body(self._decoder, content, headers, self._unpacker)
             if body is not None:
                 arguments["body"] = body
         key = given_key(headers.get("idempotency-key")) if route.method == "POST" else None
-        call = Call(self._services, headers, scope["mainspring.request"], caller, secret, key)
+        request_id = scope["mainspring.request"]
+        call = Call(self._services, headers, request_id, caller, secret, key, receive)
         if route.shared:
             assert caller is not None
             if route.waits is not None:
@@ -112,6 +116,8 @@ class Road:
             return said
         if said is None:
             return Answer(status=204)
+        if self._route.packed and call.headers.get("accept") == MSGPACK:
+            return Answer(pack(said), content_type=MSGPACK.encode())
         version = said.version if self._route.versioned else None
         content = encode(said)
         if self._masks(call):

@@ -30,7 +30,9 @@ from mainspring.api.problems import (
     unexpected,
 )
 from mainspring.domain.errors import MainspringError, UnavailableError
+from mainspring.store.attempts import Reaped
 from mainspring.store.connection import GONE
+from mainspring.worker_protocol import REAPED
 
 log = structlog.get_logger(__name__)
 
@@ -79,7 +81,7 @@ class Frame:
             seconds = time.perf_counter() - began
             route = scope.get("mainspring.route", "none")
             self._metrics.answered(scope["method"], route, status, seconds)
-            if seconds > _SLOW_SECONDS:
+            if seconds > _SLOW_SECONDS and not scope.get("mainspring.waits"):
                 log.warning("a slow request", route=route, seconds=seconds, request=request_id)
 
 
@@ -103,6 +105,8 @@ def _told(error: Exception, request_id: str) -> tuple[Problem, list[tuple[bytes,
         error = UnavailableError("the question took too long", hint="ask for less, or later")
     elif isinstance(error, GONE):
         error = UnavailableError("the database is away", hint="try again in a while")
+    elif isinstance(error, Reaped):
+        error = Refusal(410, REAPED, "this worker has no lease", hint="join under a new id")
     if isinstance(error, MainspringError) and status_of(error) != 500:
         return problem_of(error, request_id), headers_of(error)
     return unexpected(request_id), []

@@ -67,6 +67,7 @@ TITLES = {
     406: "Not in this form",
     408: "The request did not arrive",
     409: "It clashes with what is there",
+    410: "It is gone",
     412: "It has changed meanwhile",
     413: "Too large",
     415: "Not in this form",

@@ -58,7 +58,7 @@ class Route(msgspec.Struct, frozen=True):
     body: Any
     """None: it takes none."""
     answer: Any
-    """None for an `Answer` of the handler's own."""
+    """None for an `Answer` of the handler's own, and where there is nothing to say."""
     status: int
     produces: str
     example: Example
@@ -72,6 +72,10 @@ class Route(msgspec.Struct, frozen=True):
     """What is waited for before a shared answer is read: it takes what the handler takes."""
     versioned: bool
     """Whether the answer has a `version`, which goes into its ETag."""
+    packed: bool
+    """Whether body and answer may be MessagePack, too."""
+    waits: bool
+    """Whether it is meant to take long: it waits for something to happen."""
 
     @property
     def name(self) -> str:
@@ -130,6 +134,8 @@ def route_of(
     shared: bool = False,
     waits: Handler | None = None,
     versioned: bool = False,
+    packed: bool = False,
+    waits: bool = False,
 ) -> Route:
     types = typing.get_type_hints(handler, include_extras=True)
     names = list(signature(handler).parameters)[1:]
@@ -150,7 +156,7 @@ def route_of(
         parts=parts,
         query=types.get("query"),
         body=types.get("body"),
-        answer=None if getattr(answer, "__name__", "") == "Answer" else answer,
+        answer=None if getattr(answer, "__name__", "") in ("Answer", "NoneType") else answer,
         status=204 if answer is NoneType else status,
         produces=produces,
         example=example or Example(),
@@ -160,6 +166,8 @@ def route_of(
         shared=shared,
         waits=waits,
         versioned=versioned,
+        packed=packed,
+        waits=waits,
     )
 
 

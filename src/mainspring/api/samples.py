@@ -8,6 +8,7 @@ from datetime import date, datetime
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union
+from uuid import UUID
 
 import msgspec
 
@@ -123,6 +124,10 @@ def _plain(kind: Any, name: str) -> Any:
             return "2026-11-15T01:00:00Z"
         if issubclass(found, date):
             return "2026-12-24"
+        if issubclass(found, UUID):
+            return "6f1e8a52-0b6c-4f0e-9d2b-3d1f0a6a7c11"
+        if issubclass(found, bytes):
+            return "NDI="
         if issubclass(found, str):
             return name or "text"
     return {}

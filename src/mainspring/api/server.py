@@ -10,7 +10,7 @@ import contextlib
 import ipaddress
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import structlog
@@ -29,6 +29,7 @@ from mainspring.store.reading import read_clock
 from mainspring.store.tokens import Caller, find_token, forget_sessions
 
 GRACE_SECONDS = 20
+KEPT_SECONDS = 75
 _SWEEP_SECONDS = 600.0
 _SWEEP_ROWS = 10_000
 
@@ -59,10 +60,13 @@ class Server:
                 date_header=True,
                 proxy_headers=listening.behind_proxy,
                 forwarded_allow_ips="*" if listening.behind_proxy else "",
+                # Longer than workers are silent between two beats.
+                timeout_keep_alive=KEPT_SECONDS,
                 timeout_graceful_shutdown=GRACE_SECONDS,
                 ssl_certfile=listening.tls_cert,
                 ssl_keyfile=listening.tls_key,
-            )
+            ),
+            self._services.gateway.release,
         )
         self.port = listening.port
 
@@ -72,12 +76,14 @@ class Server:
         try:
             await self._services.open()
             sweeping = asyncio.create_task(self._sweep())
+            serving = asyncio.create_task(self._services.gateway.run())
             log.info("the server listens", at=address_of(self._listening, self.port))
             try:
                 await self._uvicorn.serve([listener])
             finally:
                 sweeping.cancel()
-                await asyncio.gather(sweeping, return_exceptions=True)
+                serving.cancel()
+                await asyncio.gather(sweeping, serving, return_exceptions=True)
         finally:
             listener.close()
             await self._services.close()
@@ -117,6 +123,15 @@ async def _forget(connection: Connection) -> int:
 
 
 class _Uvicorn(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, release: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._release = release
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Who waits for something to happen is answered, and hears that the connection ends."""
+        self._release()
+        await super().shutdown(sockets)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Signals are the business of whoever runs this process."""

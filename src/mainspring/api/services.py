@@ -1,8 +1,9 @@
 """What handlers work with: connections for reading, connections for writing, the client.
 
 Lists and documents are read over a few connections that cannot write. Changes go through the same
-`Client` that applications and the command line use. All in all a server has at most ten
-connections, however many callers it has: who finds none free waits for one.
+`Client` that applications and the command line use. That makes at most ten connections, however
+many callers there are: who finds none free waits for one. The gateway has seven of its own, once
+there is a remote worker.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
+from mainspring.api.gateway.gateway import Gateway
 from mainspring.api.watching import Watcher
 from mainspring.client import Client
 from mainspring.client.link import Address, Link
@@ -93,7 +95,9 @@ class Services:
         """For what only looks."""
         self.write = self._writers.ask
         """For short changes that no method of the client makes."""
-        self.logs = LogReader(self.read, Places(home))
+        places = Places(home)
+        self.logs = LogReader(self.read, places)
+        self.gateway = Gateway(url, places)
         self.ends = Watcher(lambda runs: self.read(find_ended_runs, runs))
         """Of runs."""
         self.grown = Watcher(lambda places: self.read(find_grown_logs, places))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+import asyncpg
 import msgspec
 
 from mainspring.domain.lanes import Lane, SlotKind
@@ -40,6 +41,18 @@ class Living(msgspec.Struct, frozen=True):
     lease_seconds: float
 
 
+class Joining(msgspec.Struct, frozen=True):
+    """A worker that joins."""
+
+    incarnation: UUID
+    name: str
+    host: str
+    pid: int
+    queues: Sequence[str]
+    slots: Mapping[SlotKind, int]
+    lease_seconds: float
+
+
 class Beating(msgspec.Struct, frozen=True):
     """A worker that renews."""
 
@@ -53,6 +66,24 @@ class RenewedTogether(msgspec.Struct, frozen=True):
     now: datetime
     unknown_claims: list[UUID]
     stops: list[tuple[int, int, str]]
+
+
+async def join_together(
+    connection: Connection, joining: Sequence[Joining]
+) -> Mapping[UUID, Living]:
+    """By incarnation; those that have ended are missing."""
+    rows = await fetch(
+        connection,
+        statement("join_together"),
+        [one.incarnation for one in joining],
+        [one.name for one in joining],
+        [one.host for one in joining],
+        [one.pid for one in joining],
+        [",".join(one.queues) for one in joining],
+        [msgspec.json.encode(one.slots).decode() for one in joining],
+        [one.lease_seconds for one in joining],
+    )
+    return {row["incarnation"]: _living(row) for row in rows}
 
 
 async def claim_together(
@@ -123,6 +154,15 @@ async def find_worker(connection: Connection, incarnation: UUID) -> Living | Non
     rows = await fetch(connection, statement("find_worker"), incarnation)
     if not rows:
         return None
-    row = rows[0]
+    return _living(rows[0])
+
+
+def _living(row: asyncpg.Record) -> Living:
     slots = msgspec.json.decode(row["slots"], type=dict[SlotKind, int])
     return Living(row["id"], list(row["queues"]), slots, row["seconds"])
+
+
+async def ended_tokens(connection: Connection, tokens: Sequence[int]) -> set[int]:
+    """Those of the tokens that were revoked or have expired."""
+    rows = await fetch(connection, statement("ended_tokens"), list(tokens))
+    return {row["id"] for row in rows}

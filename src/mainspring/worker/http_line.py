@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 import structlog
 
-from mainspring import wire
+from mainspring import worker_protocol as protocol
 from mainspring.domain.errors import InputError, MainspringError, NotFoundError, UnavailableError
 from mainspring.domain.names import shown
 from mainspring.store.attempts import Reaped
@@ -92,6 +92,10 @@ class HttpLine:
         body = await self.fetch(method, path, question, wait_seconds=wait_seconds)
         return msgspec.msgpack.decode(body, type=answer)
 
+    async def tell(self, method: str, path: str, said: object | None = None) -> None:
+        """Say something until the server has taken it."""
+        await self.fetch(method, path, said)
+
     async def fetch(
         self,
         method: str,
@@ -136,8 +140,8 @@ class HttpLine:
             f"{method} {server.path}{path} HTTP/1.1\r\n"
             f"host: {server.authority}\r\n"
             f"authorization: Bearer {server.token}\r\n"
-            f"accept: {wire.MSGPACK}\r\n"
-            f"content-type: {wire.MSGPACK}\r\n"
+            f"accept: {protocol.MSGPACK}\r\n"
+            f"content-type: {protocol.MSGPACK}\r\n"
             f"content-length: {len(body)}\r\n\r\n"
         )
         writer.write(head.encode("ascii") + body)
@@ -206,10 +210,10 @@ def _content(status: int, content: bytes) -> bytes:
     if status < 300:
         return content
     try:
-        problem = msgspec.json.decode(content, type=wire.Problem)
+        problem = msgspec.json.decode(content, type=protocol.Problem)
     except msgspec.DecodeError:
-        problem = wire.Problem(status=status, code="unknown", detail=f"status {status}")
-    if status == 410 and problem.code == wire.REAPED:
+        problem = protocol.Problem(status=status, code="unknown", detail=f"status {status}")
+    if status == 410 and problem.code == protocol.REAPED:
         raise Reaped
     raise _error(status)(f"the server refuses: {problem.detail}", hint=problem.hint)
 

@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
-from mainspring import wire
+from mainspring import worker_protocol as protocol
 from mainspring.config import Config
 from mainspring.domain.errors import NotFoundError
 from mainspring.domain.lanes import SlotKind
@@ -55,7 +55,7 @@ class RemoteDepot:
         joined = await self._aside_line.call(
             "PUT",
             self._path,
-            wire.Join(
+            protocol.Join(
                 name=name,
                 queues=list(queues),
                 slots=dict(slots),
@@ -63,7 +63,7 @@ class RemoteDepot:
                 pid=os.getpid(),
                 lease_seconds=self._leases.lease_seconds,
             ),
-            wire.Joined,
+            protocol.Joined,
         )
         return joined.id
 
@@ -95,8 +95,8 @@ class RemoteDepot:
             claimed = await line.call(
                 "POST",
                 f"{self._path}/claims",
-                wire.Wish(claim=claim_id, slots={kind: count}, wait_seconds=_WAIT_SECONDS),
-                wire.Tasks,
+                protocol.Wish(claim=claim_id, slots={kind: count}, wait_seconds=_WAIT_SECONDS),
+                protocol.Tasks,
                 wait_seconds=_WAIT_SECONDS,
             )
             taker.end_claim(claim_id, kind, count, claimed.tasks)
@@ -107,7 +107,7 @@ class RemoteDepot:
         path = f"{self._path}/notes?wait_seconds={_WAIT_SECONDS:g}"
         while True:
             note = await self._note_line.call(
-                "GET", path, None, wire.Note, wait_seconds=_WAIT_SECONDS
+                "GET", path, None, protocol.Note, wait_seconds=_WAIT_SECONDS
             )
             if note.renew:
                 stop()
@@ -117,12 +117,12 @@ class RemoteDepot:
     async def renew(self, known_claims: Callable[[], Sequence[UUID]], *, draining: bool) -> Beat:
         sent_at, asked_ns = 0.0, 0
 
-        def beat() -> wire.Beat:
+        def beat() -> protocol.Beat:
             nonlocal sent_at, asked_ns
             sent_at, asked_ns = time.monotonic(), time.time_ns()
-            return wire.Beat(claims=list(known_claims()), draining=draining)
+            return protocol.Beat(claims=list(known_claims()), draining=draining)
 
-        renewed = await self._beat_line.call("POST", f"{self._path}/beats", beat, wire.Renewed)
+        renewed = await self._beat_line.call("POST", f"{self._path}/beats", beat, protocol.Renewed)
         return Beat(
             renewed.now,
             (),
@@ -135,15 +135,14 @@ class RemoteDepot:
     async def give_back(
         self, claims: Sequence[UUID], reason: str, begun: Set[tuple[int, int]] = frozenset()
     ) -> None:
-        await self._aside_line.call(
+        await self._aside_line.tell(
             "POST",
             f"{self._path}/returns",
-            wire.Return(claims=list(claims), reason=reason, begun=sorted(begun)),
-            wire.Nothing,
+            protocol.Return(claims=list(claims), reason=reason, begun=sorted(begun)),
         )
 
     async def leave(self) -> None:
-        await self._aside_line.call("DELETE", self._path, None, wire.Nothing)
+        await self._aside_line.tell("DELETE", self._path)
 
     # --- complete --------------------------------------------------------------------------
 
@@ -159,9 +158,9 @@ class RemoteDepot:
         ended = await self._complete_line.call(
             "POST",
             f"{self._path}/ends",
-            wire.Ends(
+            protocol.Ends(
                 ends=[
-                    wire.End(
+                    protocol.End(
                         task=report.claimed.task_id,
                         term=report.claimed.term,
                         outcome=report.outcome,
@@ -171,9 +170,9 @@ class RemoteDepot:
                     )
                     for report in reports
                 ],
-                offer=wire.Offer(grant_claim, dict(offered)) if offered else None,
+                offer=protocol.Offer(grant_claim, dict(offered)) if offered else None,
             ),
-            wire.Ended,
+            protocol.Ended,
         )
         refused = [(item.task, item.term) for item in ended.refused]
         superseded = [
@@ -188,42 +187,41 @@ class RemoteDepot:
     # --- tell ------------------------------------------------------------------------------
 
     async def mark_started(self, started: Sequence[tuple[int, int, int]]) -> None:
-        await self._tell(wire.Told(started=[wire.Started(*item) for item in started]))
+        await self._tell(protocol.Told(started=[protocol.Started(*item) for item in started]))
 
     async def record_progress(self, told: Mapping[tuple[int, int], tuple[float, str]]) -> None:
-        progress = [wire.Progress(*key, *word) for key, word in told.items()]
-        await self._tell(wire.Told(progress=progress))
+        progress = [protocol.TaskProgress(*key, *word) for key, word in told.items()]
+        await self._tell(protocol.Told(progress=progress))
 
-    async def _tell(self, told: wire.Told) -> None:
-        await self._aside_line.call("POST", f"{self._path}/progress", told, wire.Nothing)
+    async def _tell(self, told: protocol.Told) -> None:
+        await self._aside_line.tell("POST", f"{self._path}/progress", told)
 
     async def append_log(self, chunks: Sequence[tuple[int, int, int, bytes]]) -> None:
-        await self._log_line.call(
+        await self._log_line.tell(
             "POST",
             f"{self._path}/logs",
-            wire.Chunks([wire.Chunk(*chunk) for chunk in chunks]),
-            wire.Nothing,
+            protocol.Chunks([protocol.Chunk(*chunk) for chunk in chunks]),
         )
 
     # --- read ------------------------------------------------------------------------------
 
     async def read_versions(self, ids: Sequence[int]) -> Mapping[int, DagSpec]:
-        return (await self._read(wire.Read(versions=list(ids)))).versions
+        return (await self._read(protocol.Read(versions=list(ids)))).versions
 
     async def read_schedule_names(self, ids: Sequence[int]) -> Mapping[int, str]:
-        return (await self._read(wire.Read(schedules=list(ids)))).schedules
+        return (await self._read(protocol.Read(schedules=list(ids)))).schedules
 
     async def read_results(self, task_ids: Sequence[int]) -> Mapping[int, bytes | None]:
-        return (await self._read(wire.Read(results=list(task_ids)))).results
+        return (await self._read(protocol.Read(results=list(task_ids)))).results
 
     async def read_parameters(self, run_ids: Sequence[int]) -> Mapping[int, bytes]:
-        return (await self._read(wire.Read(parameters=list(run_ids)))).parameters
+        return (await self._read(protocol.Read(parameters=list(run_ids)))).parameters
 
     async def read_snapshots(self, ids: Sequence[int]) -> Mapping[int, str]:
-        return (await self._read(wire.Read(snapshots=list(ids)))).snapshots
+        return (await self._read(protocol.Read(snapshots=list(ids)))).snapshots
 
-    async def _read(self, read: wire.Read) -> wire.Found:
-        return await self._aside_line.call("POST", f"{self._path}/inputs", read, wire.Found)
+    async def _read(self, read: protocol.Read) -> protocol.Found:
+        return await self._aside_line.call("POST", f"{self._path}/inputs", read, protocol.Found)
 
     async def fetch_snapshot(self, snapshot_id: int) -> bytes | None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -12,17 +12,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mainspring import wire
+from mainspring import worker_protocol as protocol
 from mainspring.api.gateway.gateway import Gateway
 from mainspring.api.gateway.sets import Asked, Sets
 from mainspring.domain.errors import InputError, NotFoundError
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Error, Failed, Succeeded
+from mainspring.domain.roles import Role
 from mainspring.domain.specs import DagSpec
+from mainspring.logs.places import Places
 from mainspring.store.attempts import Claimed, Reaped
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import register_dag
+from mainspring.store.duties import wake_backoff
+from mainspring.store.tokens import Caller
 from tests.support.factory import dag_of, run_state, start_dag, start_run, task_states
+from tests.support.job_stage import JobStage, command
+
+
+def caller(*queues: str, token: int = 1) -> Caller:
+    return Caller(token, 1, "token", Role.WORKER, queues, "far")
 
 
 class Far:
@@ -31,41 +40,54 @@ class Far:
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
         self.id = uuid4()
+        self.caller = caller("default")
 
-    async def join(self, slots: int = 10, *, lease_seconds: float = 15.0) -> Far:
-        asked = wire.Join(
+    async def join(
+        self, slots: int = 10, *, lease_seconds: float = 15.0, kind: SlotKind = SlotKind.ASYNC
+    ) -> Far:
+        asked = protocol.Join(
             name="far",
             queues=["default"],
-            slots={SlotKind.ASYNC: slots},
+            slots={kind: slots},
             lease_seconds=lease_seconds,
         )
-        await self.gateway.join(self.id, asked)
+        await self.gateway.join(self.id, asked, self.caller)
         return self
 
     async def claim(
         self, slots: int = 10, *, claim: UUID | None = None, wait_seconds: float = 30.0
     ) -> list[Claimed]:
-        wish = wire.Wish(
+        wish = protocol.Wish(
             claim=claim or uuid4(), slots={SlotKind.ASYNC: slots}, wait_seconds=wait_seconds
         )
-        return (await self.gateway.claim(self.id, wish)).tasks
+        return (await self.gateway.claim(self.id, wish, self.caller)).tasks
 
-    async def end(self, tasks: Sequence[Claimed], offer: wire.Offer | None = None) -> wire.Ended:
+    async def end(
+        self, tasks: Sequence[Claimed], offer: protocol.Offer | None = None
+    ) -> protocol.Ended:
         ends = [
-            wire.End(task=task.task_id, term=task.term, outcome=Succeeded(), chained=True)
+            protocol.End(task=task.task_id, term=task.term, outcome=Succeeded(), chained=True)
             for task in tasks
         ]
-        return await self.gateway.complete(self.id, wire.Ends(ends=ends, offer=offer))
+        return await self.complete(protocol.Ends(ends=ends, offer=offer))
+
+    async def complete(self, ends: protocol.Ends) -> protocol.Ended:
+        return await self.gateway.complete(self.id, ends, self.caller)
+
+    async def renew(self, *claims: UUID) -> protocol.Renewed:
+        beat = protocol.Beat(claims=list(claims))
+        return await self.gateway.renew(self.id, beat, self.caller)
 
 
 @pytest.fixture
 async def gateways(database_url: str, tmp_path: Path) -> AsyncIterator[list[Gateway]]:
     """Two of them, as behind a load balancer."""
-    async with AsyncExitStack() as stack:
-        made = [Gateway(database_url, tmp_path) for _ in range(2)]
-        for gateway in made:
-            await stack.enter_async_context(gateway.serving())
-        yield made
+    made = [Gateway(database_url, Places(tmp_path)) for _ in range(2)]
+    running = [asyncio.create_task(gateway.run()) for gateway in made]
+    yield made
+    for each in running:
+        each.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
 
 
 @pytest.fixture
@@ -98,7 +120,7 @@ async def test_everybody_who_waits_has_one_before_anybody_has_a_second(
     assert counts == [1, 1, 1, 1, 2, 2, 2, 2]
 
 
-async def test_a_hundred_workers_cost_ten_connections_and_few_statements(
+async def test_a_hundred_workers_cost_at_most_seven_connections_and_few_statements(
     gateway: Gateway, connection: Connection
 ) -> None:
     workers = await asyncio.gather(*(Far(gateway).join() for _ in range(100)))
@@ -122,7 +144,7 @@ async def test_a_hundred_workers_cost_ten_connections_and_few_statements(
         "select count(*) from pg_stat_activity where datname = current_database()"
         " and application_name like 'mainspring gateway%'",
     )
-    assert row["count"] <= 10
+    assert row["count"] <= 7
 
 
 async def test_a_claim_that_is_repeated_brings_the_same_tasks(
@@ -143,9 +165,9 @@ async def test_another_gateway_goes_on_where_the_first_one_was(
     worker = await Far(gateways[0]).join()
     tasks = await worker.claim()
     worker.gateway = gateways[1]
-    assert await worker.end(tasks) == wire.Ended([], wire.Tasks([]))
+    assert await worker.end(tasks) == protocol.Ended([], protocol.Tasks([]))
     assert await run_state(connection, run_id) == "succeeded"
-    await worker.gateway.leave(worker.id)
+    await worker.gateway.leave(worker.id, worker.caller)
     assert await fetch(connection, "select * from mainspring.lease") == []
 
 
@@ -155,7 +177,7 @@ async def test_an_end_that_is_repeated_is_already_yours_and_grants_the_same_agai
     run_id = await start_dag(connection, dag_of([(0, 1)], tasks=2))
     worker = await Far(gateways[0]).join()
     tasks = await worker.claim()
-    offer = wire.Offer(uuid4(), {SlotKind.ASYNC: 1})
+    offer = protocol.Offer(uuid4(), {SlotKind.ASYNC: 1})
     first = await worker.end(tasks, offer)
     assert [task.node for task in first.granted.tasks] == [1]
     for gateway in gateways:
@@ -167,7 +189,7 @@ async def test_an_end_that_is_repeated_is_already_yours_and_grants_the_same_agai
     assert await task_states(connection, run_id) == {"t0": "succeeded", "t1": "succeeded"}
 
 
-def _names(tasks: wire.Tasks) -> list[tuple[UUID, int, int]]:
+def _names(tasks: protocol.Tasks) -> list[tuple[UUID, int, int]]:
     return [(task.claim_id, task.task_id, task.term) for task in tasks.tasks]
 
 
@@ -181,7 +203,7 @@ async def test_children_go_to_the_worker_that_ended_their_parent(
     hands = [await worker.claim(1) for worker in workers]
     ended = await asyncio.gather(
         *(
-            worker.end(tasks, wire.Offer(uuid4(), {SlotKind.ASYNC: 1}))
+            worker.end(tasks, protocol.Offer(uuid4(), {SlotKind.ASYNC: 1}))
             for worker, tasks in zip(workers, hands, strict=True)
         )
     )
@@ -201,9 +223,11 @@ async def test_nobody_ends_what_another_worker_holds(
     answer = await stranger.end(tasks)
     assert [item.reason for item in answer.refused] == ["superseded"]
     with pytest.raises(NotFoundError):
-        await gateway.read(stranger.id, wire.Read(versions=[tasks[0].version_id]))
-    chunk = wire.Chunk(tasks[0].task_id, tasks[0].term, 0, b"not mine")
-    await gateway.append_log(stranger.id, wire.Chunks([chunk]))
+        await gateway.read(
+            stranger.id, protocol.Read(versions=[tasks[0].version_id]), stranger.caller
+        )
+    chunk = protocol.Chunk(tasks[0].task_id, tasks[0].term, 0, b"not mine")
+    await gateway.append_log(stranger.id, protocol.Chunks([chunk]), stranger.caller)
     assert await fetch(connection, "select * from mainspring.log") == []
     assert await run_state(connection, run_id) == "running"
     assert (await holder.end(tasks)).refused == []
@@ -222,11 +246,11 @@ async def test_a_worker_that_was_reaped_is_told_and_others_are_not_disturbed(
         await waiting[0]
     assert len(await waiting[1]) == 1
     beats = await asyncio.gather(
-        *(gateway.renew(worker.id, wire.Beat()) for worker in (lost, alive)),
+        *(worker.renew() for worker in (lost, alive)),
         return_exceptions=True,
     )
     assert isinstance(beats[0], Reaped)
-    assert isinstance(beats[1], wire.Renewed)
+    assert isinstance(beats[1], protocol.Renewed)
 
 
 async def test_a_claim_that_its_worker_does_not_know_goes_back(
@@ -236,7 +260,7 @@ async def test_a_claim_that_its_worker_does_not_know_goes_back(
     worker = await Far(gateway).join(lease_seconds=1)
     [task] = await worker.claim()
     while not await fetch(connection, "select 1 from mainspring.ready"):
-        await gateway.renew(worker.id, wire.Beat(claims=[]))
+        await worker.renew()
     [again] = await worker.claim()
     assert (again.task_id, again.term) == (task.task_id, task.term + 1)
 
@@ -260,9 +284,32 @@ async def test_a_failure_follows_the_policy_of_its_task_whatever_the_worker_thin
     run_id = (await _runs(connection, 1))[0]
     worker = await Far(gateway).join()
     [task] = await worker.claim()
-    failed = wire.End(task=task.task_id, term=task.term, outcome=Failed(Error("E", "no")))
-    await gateway.complete(worker.id, wire.Ends(ends=[failed]))
+    failed = protocol.End(task=task.task_id, term=task.term, outcome=Failed(Error("E", "no")))
+    await worker.complete(protocol.Ends(ends=[failed]))
     assert await run_state(connection, run_id) == "failed"
+
+
+async def test_what_a_run_says_of_attempts_and_timeouts_holds_for_remote_workers(
+    gateways: list[Gateway], connection: Connection
+) -> None:
+    await JobStage(connection).make(command("tidy", retries=1, timeout_seconds=7.5))
+    run_id = await connection.fetchval("select id from mainspring.run")
+    worker = await Far(gateways[0]).join(kind=SlotKind.COMMAND)
+    for gateway, states in zip(gateways, ("running", "failed"), strict=True):
+        wish = protocol.Wish(
+            claim=uuid4(), slots={SlotKind.COMMAND: 1}, wait_seconds=30, prepared=True
+        )
+        got = await worker.gateway.claim(worker.id, wish, worker.caller)
+        [task] = got.tasks
+        assert (task.attempts_max, task.timeout_seconds) == (2, 7.5)
+        assert got.work[0].timeout_seconds == 7.5
+        # The one that has not seen the claim learns of it from the database.
+        worker.gateway = gateway
+        failed = Failed(Error("E", "no"), delay_seconds=0)
+        end = protocol.End(task=task.task_id, term=task.term, outcome=failed)
+        await worker.complete(protocol.Ends(ends=[end]))
+        assert await run_state(connection, run_id) == states
+        await wake_backoff(connection, datetime.now(UTC) + timedelta(hours=1), 10)
 
 
 async def test_a_result_that_is_no_json_is_refused_alone(
@@ -271,9 +318,9 @@ async def test_a_result_that_is_no_json_is_refused_alone(
     await _runs(connection, 1)
     worker = await Far(gateway).join()
     [task] = await worker.claim()
-    end = wire.End(task=task.task_id, term=task.term, outcome=Succeeded(b"nope"))
+    end = protocol.End(task=task.task_id, term=task.term, outcome=Succeeded(b"nope"))
     with pytest.raises(InputError, match="is no JSON"):
-        await gateway.complete(worker.id, wire.Ends(ends=[end]))
+        await worker.complete(protocol.Ends(ends=[end]))
     assert (await worker.end([task])).refused == []
 
 

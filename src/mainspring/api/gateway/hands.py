@@ -11,17 +11,16 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from uuid import UUID
 
-from mainspring.domain.lanes import EVERY_QUEUE, Lane, SlotKind
+from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.store.attempts import Claimed, Reaped
 from mainspring.store.connection import Line
-from mainspring.store.dags import ensure_queues, list_queue_ids
+from mainspring.store.dags import ensure_queues
 from mainspring.store.gateway import Living, find_worker, read_hands
 
 Key = tuple[int, int]
 """(task, term)"""
 
 _FORGOTTEN_SECONDS = 600.0
-_NEW_QUEUES_SECONDS = 1.0
 
 
 class Member:
@@ -37,7 +36,6 @@ class Member:
         self.given_us: dict[Key, int] = {}
         """When each was given to it, for workers that do not tell when they started it."""
         self.lanes: dict[int, SlotKind] = {}
-        self.lanes_read_at = 0.0
         self.heard_at = time.monotonic()
 
     @property
@@ -68,6 +66,7 @@ class Hands:
         self._line = line
         self._members: dict[UUID, Member] = {}
         self._by_id: dict[int, Member] = {}
+        self._queues: dict[str, int] = {}
         self._swept_at = time.monotonic()
 
     async def member(self, incarnation: UUID) -> Member:
@@ -97,23 +96,26 @@ class Hands:
                 member.take(hands[member.id])
                 member.let_go([key for key in member.given_us if key not in member.hand])
 
+    def meet(self, incarnation: UUID, living: Living) -> Member:
+        """A worker that has joined just now, or has asked to again."""
+        return self._members.get(incarnation) or self._remember(incarnation, living)
+
     async def lanes(self, member: Member) -> Mapping[int, SlotKind]:
         """Where the worker's tasks wait."""
-        every = member.queues == [EVERY_QUEUE]
-        now = time.monotonic()
-        if not member.lanes or (every and now - member.lanes_read_at > _NEW_QUEUES_SECONDS):
-            member.lanes_read_at = now
-            if every:
-                ids = await self._line.call(list_queue_ids)
-            else:
-                ids = list((await self._line.call(ensure_queues, member.queues)).values())
+        if not member.lanes:
+            await self.learn_queues(member.queues)
             member.lanes = {
-                Lane(queue_id, kind).number: kind
-                for queue_id in ids
+                Lane(self._queues[name], kind).number: kind
+                for name in member.queues
                 for kind, count in member.slots.items()
                 if count
             }
         return member.lanes
+
+    async def learn_queues(self, names: Collection[str]) -> None:
+        """Queues stay, and so do their numbers."""
+        if unknown := sorted(set(names) - self._queues.keys()):
+            self._queues |= await self._line.call(ensure_queues, unknown)
 
     def forget(self, member: Member) -> None:
         self._members.pop(member.incarnation, None)

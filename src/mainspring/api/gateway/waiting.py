@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from uuid import UUID
 
@@ -34,8 +34,11 @@ _FAILED_SECONDS = 1.0
 class _Waiter:
     """A worker that waits under one claim."""
 
-    def __init__(self, member: Member, claim_id: UUID, slots: Mapping[SlotKind, int]) -> None:
+    def __init__(
+        self, member: Member, claim_id: UUID, slots: Mapping[SlotKind, int], token: int
+    ) -> None:
         self.member = member
+        self.token = token
         self.claim_id = claim_id
         self.slots = slots
         self.served: asyncio.Future[Sequence[Claimed]] = asyncio.get_running_loop().create_future()
@@ -59,6 +62,12 @@ class Waiting:
         self._promising: set[int] = set()
         """Lanes in which the next claim may find something."""
         self._wanted = asyncio.Event()
+        self._stopped = False
+
+    @property
+    def tokens(self) -> set[int]:
+        """Those by which the server knows who waits."""
+        return {waiter.token for waiter in self._waiters.values()}
 
     async def claim(
         self,
@@ -67,12 +76,13 @@ class Waiting:
         slots: Mapping[SlotKind, int],
         lanes: Mapping[int, SlotKind],
         wait_seconds: float,
+        token: int,
     ) -> Sequence[Claimed]:
         """Tasks for free slots, as soon as there are any; none if there were none so long."""
         if before := self._waiters.get(claim_id):
             # Asked again, as its answer got lost: who asked first is not there any more.
             self._leave(before)
-        waiter = _Waiter(member, claim_id, slots)
+        waiter = _Waiter(member, claim_id, slots, token)
         self._waiters[claim_id] = waiter
         for lane, kind in lanes.items():
             if slots.get(kind):
@@ -81,6 +91,8 @@ class Waiting:
                     self._floors[lane] = Floors()
                     self._promising.add(lane)
         self._wanted.set()
+        if self._stopped:
+            wait_seconds = 0.0
         timer = asyncio.get_running_loop().call_later(wait_seconds, self._leave, waiter)
         try:
             return await asyncio.shield(waiter.served)
@@ -96,6 +108,17 @@ class Waiting:
     def drop(self, member: Member) -> None:
         """The worker leaves: nothing is claimed for it any more."""
         for waiter in [w for w in self._waiters.values() if w.member is member]:
+            self._leave(waiter)
+
+    def end(self, tokens: Collection[int]) -> None:
+        """These are not good any more: who has one gets nothing."""
+        for waiter in [w for w in self._waiters.values() if w.token in tokens]:
+            self._leave(waiter)
+
+    def stop(self) -> None:
+        """Nobody waits any more."""
+        self._stopped = True
+        for waiter in list(self._waiters.values()):
             self._leave(waiter)
 
     async def run(self) -> None:

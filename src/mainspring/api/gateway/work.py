@@ -11,12 +11,12 @@ from functools import partial
 import msgspec
 
 from mainspring.domain.bindings import arguments_of
-from mainspring.domain.specs import DagSpec, results_in
+from mainspring.domain.specs import DagSpec, TaskSpec, results_in, with_options
 from mainspring.store.attempts import Claimed
 from mainspring.store.connection import Line
 from mainspring.store.dags import read_versions
 from mainspring.store.payloads import read_parameters, read_results
-from mainspring.wire import Work
+from mainspring.worker_protocol import Work
 
 _VERSIONS_KEPT = 10_000
 
@@ -41,6 +41,13 @@ class Specs:
     def __getitem__(self, version_id: int) -> DagSpec:
         return self._specs[version_id]
 
+    def task(self, claimed: Claimed) -> TaskSpec:
+        """As its run wants it, which may have options of its own."""
+        task = self._specs[claimed.version_id].tasks[claimed.node]
+        if claimed.attempts_max is None and claimed.timeout_seconds is None:
+            return task
+        return with_options(task, claimed.attempts_max, claimed.timeout_seconds)
+
 
 async def work_of(line: Line, specs: Specs, tasks: Sequence[Claimed]) -> list[Work]:
     """In the order of the tasks."""
@@ -56,8 +63,7 @@ async def work_of(line: Line, specs: Specs, tasks: Sequence[Claimed]) -> list[Wo
     parameters = await line.call(read_parameters, large) if large else {}
     work = []
     for claimed in tasks:
-        spec = specs[claimed.version_id]
-        task = spec.tasks[claimed.node]
+        task = specs.task(claimed)
         stored = b"{}" if claimed.parameters is None else claimed.parameters
         by_name = msgspec.json.decode(
             stored or parameters[claimed.run_id], type=dict[str, msgspec.Raw]
@@ -65,7 +71,7 @@ async def work_of(line: Line, specs: Specs, tasks: Sequence[Claimed]) -> list[Wo
         arguments = arguments_of(task, by_name, partial(_result, results, claimed.run_id))
         work.append(
             Work(
-                spec.name,
+                specs[claimed.version_id].name,
                 task.name,
                 task.kind,
                 task.entry,

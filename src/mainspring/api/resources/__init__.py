@@ -12,6 +12,7 @@ from mainspring.api.resources.jobs import jobs
 from mainspring.api.resources.many_runs import runs
 from mainspring.api.resources.operations import operations
 from mainspring.api.resources.queues import queues
+from mainspring.api.resources.remote_workers import remote_workers
 from mainspring.api.resources.schedules import schedules
 from mainspring.api.resources.tokens import tokens
 from mainspring.api.resources.workers import workers
@@ -28,6 +29,7 @@ RESOURCES: Sequence[Resource] = (
     dead_letters,
     queues,
     workers,
+    remote_workers,
     tokens,
     care,
     operations,

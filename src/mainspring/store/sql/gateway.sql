@@ -1,6 +1,25 @@
 -- The calls of many workers as one: what a gateway asks in their name.
 -- Lock order as everywhere: leases by id, claims, runs, tasks by id.
 
+-- name: join_together
+-- As `register_worker`, for many. Who joins again is who it was; who has ended stays so: no row.
+-- $1 incarnations  $2 names  $3 hosts  $4 pids  $5 queues, with commas  $6 slots  $7 lease seconds
+with asked as materialized (
+  select * from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::text[], $6::text[],
+    $7::float8[]) as a (incarnation, name, host, pid, queues, slots, seconds)),
+joined as (
+  insert into mainspring.worker as w (incarnation, name, host, pid, queues, slots)
+  select incarnation, name, host, pid, string_to_array(queues, ','), slots
+  from asked order by incarnation
+  on conflict (incarnation) do update set name = excluded.name where w.ended_at is null
+  returning w.id, w.incarnation, w.queues, w.slots),
+leased as (
+  insert into mainspring.lease (worker_id, seconds)
+  select j.id, a.seconds from joined j join asked a using (incarnation) order by j.id
+  on conflict do nothing)
+select j.id, j.incarnation, j.queues, j.slots, coalesce(l.seconds, a.seconds) as seconds
+from joined j join asked a using (incarnation) left join mainspring.lease l on l.worker_id = j.id;
+
 -- name: claim_together
 -- As `claim_attempts`, for many workers that wait at one lane. Seats stand in the order in which
 -- they are served: each worker has one before any has a second. A worker without a lease has no
@@ -63,13 +82,14 @@ select mine.claim_id, mine.worker_id,
   t.position, t.term, t.attempt,
   t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many,
   r.schedule_id, r.fire_at, r.interval_start,
-  (select number from mainspring.epoch where singleton) as epoch
+  (select number from mainspring.epoch where singleton) as epoch,
+  (r.options).attempts as attempts_max, (r.options).timeout_seconds
 from mine
 join mainspring.task t on t.id = mine.id and t.term = mine.term and t.state = 'ready'
 join mainspring.run r on r.id = t.run_id
 union all
 select null, w.id, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-  null, null, null, null, null
+  null, null, null, null, null, null, null
 from unnest($4::int[]) as w (id) where (w.id in (select worker_id from holder)) is not true;
 
 -- name: renew_together
@@ -124,7 +144,8 @@ select c.id as claim_id, c.worker_id,
   t.position, t.term, t.attempt,
   t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many,
   r.schedule_id, r.fire_at, r.interval_start,
-  (select number from mainspring.epoch where singleton) as epoch
+  (select number from mainspring.epoch where singleton) as epoch,
+  (r.options).attempts as attempts_max, (r.options).timeout_seconds
 from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
 join mainspring.task t on t.id = k.id and t.term = k.term and t.state = 'ready'
 join mainspring.run r on r.id = t.run_id
@@ -135,3 +156,9 @@ where c.worker_id = any($1::int[]);
 select w.id, w.queues, w.slots, l.seconds
 from mainspring.worker w join mainspring.lease l on l.worker_id = w.id
 where w.incarnation = $1;
+
+-- name: ended_tokens
+-- Of these tokens, those that count no more: who waits with one is let go.  $1 tokens
+select id from mainspring.token
+where id = any($1::bigint[])
+  and (revoked_at is not null or expires_at <= clock_timestamp());

@@ -153,7 +153,7 @@ class Started(msgspec.Struct, frozen=True):
     started_us: Micros
 
 
-class Progress(msgspec.Struct, frozen=True):
+class TaskProgress(msgspec.Struct, frozen=True):
     task: Id
     term: Term
     percent: Annotated[float, msgspec.Meta(ge=0, le=100)]
@@ -164,7 +164,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """Signs of life of tasks that last."""
 
     started: Annotated[list[Started], msgspec.Meta(max_length=SLOTS_MAX)] = []
-    progress: Annotated[list[Progress], msgspec.Meta(max_length=SLOTS_MAX)] = []
+    progress: Annotated[list[TaskProgress], msgspec.Meta(max_length=SLOTS_MAX)] = []
 
 
 class Return(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,10 +201,6 @@ class Note(msgspec.Struct, frozen=True):
 
     renew: bool
     """Renew now: something in hand is to stop."""
-
-
-class Nothing(msgspec.Struct, frozen=True):
-    """An answer that says no more than that it was done."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
