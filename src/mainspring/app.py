@@ -106,14 +106,14 @@ def run_worker(
     def build(build_depot: Callable[[str], Depot]) -> Worker:
         return Worker(config, build_depot, queues=queues, slots=slots or default_slots(), name=name)
 
-    if config.server_url is not None:
-        if config.token is None:
+    if config.server is not None:
+        if config.server.token is None:
             raise InputError(
                 "MAINSPRING_TOKEN is not set, by which the server would know this worker",
                 hint="make one there: `mainspring token create --name NAME --role worker"
                 " --queue QUEUE`",
             )
-        server = Server.at(config.server_url, config.token)
+        server = Server.at(config.server.url, config.server.token)
         return uvloop.run(_run(lambda: build(lambda name: RemoteDepot(config, server, name=name))))
     url = database_url(config)
     return uvloop.run(_serve(url, lambda: build(lambda name: SqlDepot(config, url, name=name))))

@@ -36,8 +36,8 @@ VARIABLES: Mapping[str, Variable] = {
         "where the database is: `postgresql://user:password@host:5432/database`",
     ),
     "URL": Variable(
-        "none: the command line asks the database itself",
-        "the server that the command line and `HttpClient` ask: `https://mainspring.example`",
+        "none: they ask the database itself",
+        "the server that commands, `HttpClient` and workers ask: `https://mainspring.example`",
     ),
     "TOKEN": Variable("none", "by what they are known there; see `mainspring token`"),
     "HOME": Variable(
@@ -59,8 +59,6 @@ VARIABLES: Mapping[str, Variable] = {
         "none", "names that the server is called by, with commas, beside `localhost` and addresses"
     ),
     "RATE": Variable("`5000`", "how many requests a second the server takes from one token"),
-    "URL": Variable("none", "the server that a remote worker speaks to: `https://host:8470`"),
-    "TOKEN": Variable("none", "by which that server knows it"),
 }
 """What `_read` is asked for, in the order in which people look for it."""
 
@@ -101,6 +99,13 @@ class Listening(msgspec.Struct, frozen=True):
     """Whether a proxy in front of it does TLS and says who called."""
 
 
+class ServerPlace(msgspec.Struct, frozen=True):
+    """Which server is asked, and by what the caller is known there."""
+
+    url: str
+    token: str | None = None
+
+
 class Config(msgspec.Struct, frozen=True):
     home: Path
     database_url: str | None = None
@@ -117,10 +122,8 @@ class Config(msgspec.Struct, frozen=True):
     objects_url: str | None = None
     """The object store for long logs and large code."""
     listening: Listening = Listening()
-    server_url: str | None = None
-    """The server that a remote worker speaks to, instead of the database."""
-    token: str | None = None
-    """By which that server knows it."""
+    server: ServerPlace | None = None
+    """The server that a remote worker asks, instead of the database."""
 
     @property
     def snapshots(self) -> Path:
@@ -158,8 +161,9 @@ def load_config(
         apps=tuple(apps or _listed(_read(environ, "APPS"))),
         objects_url=_read(environ, "OBJECTS"),
         listening=_listening(environ),
-        server_url=server_url or _read(environ, "URL"),
-        token=_read(environ, "TOKEN"),
+        server=ServerPlace(server_url, _read(environ, "TOKEN"))
+        if server_url
+        else find_server(environ),
     )
 
 
@@ -168,13 +172,6 @@ def given_dags(text: str | None) -> Path | Repository | None:
     if not text:
         return None
     return parse_repository(text) if text.startswith(PREFIX) else Path(text)
-
-
-class ServerPlace(msgspec.Struct, frozen=True):
-    """Which server is asked, and by what the caller is known there."""
-
-    url: str
-    token: str | None = None
 
 
 def find_server(environ: Mapping[str, str] = os.environ) -> ServerPlace | None:

@@ -103,7 +103,7 @@ def render() -> str:
     text = "".join(classes) + _CLIENT.format(members="\n".join(members))
     imports = (
         "from collections.abc import AsyncIterator, Mapping, Sequence\n"
-        "from datetime import datetime\n"
+        "from datetime import date, datetime\n"
         "from types import TracebackType\n"
         "from typing import Any, Literal, Self\n"
         "from msgspec import UNSET, UnsetType\n"

@@ -66,7 +66,7 @@ class Road:
     async def go(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = self._route
         scope["mainspring.route"] = route.path
-        scope["mainspring.waits"] = route.waits
+        scope["mainspring.slow"] = route.slow
         headers = Headers(scope=scope)
         caller, secret = None, ""
         if route.needs is not None:

@@ -81,7 +81,7 @@ class Frame:
             seconds = time.perf_counter() - began
             route = scope.get("mainspring.route", "none")
             self._metrics.answered(scope["method"], route, status, seconds)
-            if seconds > _SLOW_SECONDS and not scope.get("mainspring.waits"):
+            if seconds > _SLOW_SECONDS and not scope.get("mainspring.slow"):
                 log.warning("a slow request", route=route, seconds=seconds, request=request_id)
 
 

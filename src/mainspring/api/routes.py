@@ -74,7 +74,7 @@ class Route(msgspec.Struct, frozen=True):
     """Whether the answer has a `version`, which goes into its ETag."""
     packed: bool
     """Whether body and answer may be MessagePack, too."""
-    waits: bool
+    slow: bool
     """Whether it is meant to take long: it waits for something to happen."""
 
     @property
@@ -135,7 +135,7 @@ def route_of(
     waits: Handler | None = None,
     versioned: bool = False,
     packed: bool = False,
-    waits: bool = False,
+    slow: bool = False,
 ) -> Route:
     types = typing.get_type_hints(handler, include_extras=True)
     names = list(signature(handler).parameters)[1:]
@@ -167,7 +167,7 @@ def route_of(
         waits=waits,
         versioned=versioned,
         packed=packed,
-        waits=waits,
+        slow=slow or waits is not None,
     )
 
 

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from msgspec import UNSET, UnsetType
 
 from mainspring.config import server_place
-from mainspring.domain import jobs, roles, states
+from mainspring.domain import jobs, roles, states, written_dags
 from mainspring.domain.pages import Page
 from mainspring.http import models
 from mainspring.http.asking import Asker, Sockets, Transport
@@ -27,11 +27,16 @@ from mainspring.http.requests import (
 from mainspring.schedule import backfilling
 from mainspring.store import (
     backfill_shapes,
+    calendar_documents,
+    checks,
+    comparison,
     job_shapes,
     letter_shapes,
+    pruning,
     schedule_shapes,
     shapes,
     tokens,
+    why,
 )
 
 
@@ -89,10 +94,45 @@ class Dags:
             "GET", target("/api/v1/dags/{dag}", {"dag": dag}, {}), shapes.DagWhole
         )
 
-    async def list_versions(self, dag: str, /) -> Page[shapes.Version]:
-        """The versions of a dag, the newest first."""
+    async def list_versions(self, dag: str, /, *, limit: int | None = None) -> Page[shapes.Version]:
+        """The versions of a dag, the newest first; the oldest are not told."""
         return await self._asker.ask(
-            "GET", target("/api/v1/dags/{dag}/versions", {"dag": dag}, {}), Page[shapes.Version]
+            "GET",
+            target("/api/v1/dags/{dag}/versions", {"dag": dag}, {"limit": limit}),
+            Page[shapes.Version],
+        )
+
+    async def diff_versions(self, dag: str, /, *, before: int, after: int) -> shapes.VersionsDiffer:
+        """What changed in a dag from one version to another."""
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/dags/{dag}/diff", {"dag": dag}, {"before": before, "after": after}),
+            shapes.VersionsDiffer,
+        )
+
+    async def roll_back(
+        self, dag: str, /, *, version: int, idempotency_key: str | None = None
+    ) -> shapes.VersionChange:
+        """Let triggers of a dag use this version, with its code.
+
+        Runs that exist stay on theirs. It holds until a file that concerns the dag changes: its
+        own, or one that defines no other dag. The version that the folder has ends it at once.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dags/{dag}/rollback", {"dag": dag}, {}),
+            shapes.VersionChange,
+            content=body({"version": version}),
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+    async def refresh(self, *, idempotency_key: str | None = None) -> models.Asked:
+        """Let engines ask their repositories of dags now, not in a while."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dags/refresh", {}, {}),
+            models.Asked,
+            headers={"Idempotency-Key": idempotency_key},
         )
 
     async def pause(
@@ -205,12 +245,107 @@ class Dags:
                 return
             cursor = page.next
 
-    async def show_run(self, dag: str, run: int, /) -> shapes.RunWhole:
+    async def show_run(
+        self,
+        dag: str,
+        run: int,
+        /,
+        *,
+        wait: float | None = None,
+        task_state: Sequence[states.TaskState] | None = None,
+        tasks_max: int | None = None,
+        result_bytes: int | None = None,
+    ) -> shapes.RunWhole:
         """One run of a dag, as `/runs/{run}` tells it."""
         return await self._asker.ask(
             "GET",
-            target("/api/v1/dags/{dag}/runs/{run}", {"dag": dag, "run": run}, {}),
+            target(
+                "/api/v1/dags/{dag}/runs/{run}",
+                {"dag": dag, "run": run},
+                {
+                    "wait": wait,
+                    "task_state": task_state,
+                    "tasks_max": tasks_max,
+                    "result_bytes": result_bytes,
+                },
+            ),
             shapes.RunWhole,
+        )
+
+    async def create_runs(
+        self,
+        dag: str,
+        /,
+        *,
+        runs: Sequence[models.NewRunOfMany],
+        run_at: datetime | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.RunsMade:
+        """Start many runs of a dag, all or none; an error says which of them cannot be."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dags/{dag}/runs/bulk", {"dag": dag}, {}),
+            models.RunsMade,
+            content=body({"runs": runs, "run_at": given(run_at)}),
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+    async def write(
+        self,
+        *,
+        name: str,
+        tasks: Sequence[written_dags.WrittenTask],
+        parameters: Mapping[str, Mapping[str, Any]] | UnsetType = UNSET,
+        timeout: str | float | None = None,
+        description: str = "",
+        doc: str = "",
+        owner: str = "",
+        tags: Sequence[str] | UnsetType = UNSET,
+        schedule: str | Sequence[str] | models.WrittenSpec | None = None,
+        schedule_parameters: Mapping[str, Any] | UnsetType = UNSET,
+        if_match: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> shapes.DagWritten:
+        """Make a dag from JSON, or a new version of it: all of it, as it is to be.
+
+        A task is a `command`, an `http` request, or a `task`: a function that is installed
+        where the workers are. Any value may be `{"$parameter": name}` or `{"$result": task}`.
+        What is so already is left alone. With `If-Match` only that version is changed; with
+        `If-None-Match: *` it must not be there yet. A name that a file or an application has is
+        refused.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/dags", {}, {}),
+            shapes.DagWritten,
+            content=body(
+                {
+                    "name": name,
+                    "tasks": tasks,
+                    "parameters": parameters,
+                    "timeout": given(timeout),
+                    "description": description,
+                    "doc": doc,
+                    "owner": owner,
+                    "tags": tags,
+                    "schedule": given(schedule),
+                    "schedule_parameters": schedule_parameters,
+                }
+            ),
+            headers={
+                "If-Match": None if if_match is None else version_header(if_match),
+                "Idempotency-Key": idempotency_key,
+            },
+        )
+
+    async def remove(self, dag: str, /) -> shapes.DagRemoved:
+        """Take a dag away that was written as JSON, and its schedules.
+
+        No run of it can be made any more. Runs that are open go on, and history stays. A dag of
+        a file or of an application is refused: it goes with these.
+        """
+        return await self._asker.ask(
+            "DELETE", target("/api/v1/dags/{dag}", {"dag": dag}, {}), shapes.DagRemoved
         )
 
 
@@ -495,17 +630,27 @@ class Runs:
         run: int,
         /,
         *,
+        wait: float | None = None,
         task_state: Sequence[states.TaskState] | None = None,
         tasks_max: int | None = None,
         result_bytes: int | None = None,
     ) -> shapes.RunWhole:
-        """One run with its parameters, its tasks and their attempts."""
+        """One run with its parameters, its tasks and their attempts.
+
+        With `wait` the answer comes when the run has ended, or when that time is over: `state`
+        tells.
+        """
         return await self._asker.ask(
             "GET",
             target(
                 "/api/v1/runs/{run}",
                 {"run": run},
-                {"task_state": task_state, "tasks_max": tasks_max, "result_bytes": result_bytes},
+                {
+                    "wait": wait,
+                    "task_state": task_state,
+                    "tasks_max": tasks_max,
+                    "result_bytes": result_bytes,
+                },
             ),
             shapes.RunWhole,
         )
@@ -524,6 +669,45 @@ class Runs:
             Page[shapes.Attempt],
         )
 
+    async def why(self, run: int, /, *, task: str | None = None) -> why.Why:
+        """Why a run, or one task of it, stands where it stands, and what would move it on."""
+        return await self._asker.ask(
+            "GET", target("/api/v1/runs/{run}/why", {"run": run}, {"task": task}), why.Why
+        )
+
+    async def compare(self, run: int, other: int, /) -> comparison.Comparison:
+        """Two runs side by side: versions, parameters, and each task."""
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/runs/{run}/compare/{other}", {"run": run, "other": other}, {}),
+            comparison.Comparison,
+        )
+
+    async def list_logs(
+        self, run: int, /, *, task: str | None = None, cursor: str | None = None
+    ) -> Page[shapes.Log]:
+        """The logs of a run's tasks, in the order of its dag: how long they are, and how they
+        end.
+
+        Each try of a task has its own, under its term; a page holds those of 100 tasks.
+        """
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/runs/{run}/logs", {"run": run}, {"task": task, "cursor": cursor}),
+            Page[shapes.Log],
+        )
+
+    async def each_log(self, run: int, /, *, task: str | None = None) -> AsyncIterator[shapes.Log]:
+        """As `list_logs`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list_logs(run, task=task, cursor=cursor)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
     async def read_log(
         self,
         run: int,
@@ -531,20 +715,27 @@ class Runs:
         number: int,
         /,
         *,
+        term: int | None = None,
+        offset: int | None = None,
+        wait: float | None = None,
         byte_range: tuple[int, int | None] | None = None,
     ) -> Reply:
-        """What an attempt wrote, by byte range.
+        """What an attempt wrote, by byte range, or as it comes.
 
         Without `Range: bytes=A-B`, from its beginning; at most 1 MiB at a time, and `Content-
         Range` says which part it is. `Mainspring-Log` says whether more may come: `open`, or
         how it ended.
+
+        To follow it give `offset`, the byte to go on from, and `wait`: the answer comes when
+        something is there, when the log has ended, or when that time is over. `Mainspring-Log-
+        Next` is the offset of the next request.
         """
         return await self._asker.reply(
             "GET",
             target(
                 "/api/v1/runs/{run}/tasks/{task}/attempts/{number}/logs",
                 {"run": run, "task": task, "number": number},
-                {},
+                {"term": term, "offset": offset, "wait": wait},
             ),
             headers={"Range": None if byte_range is None else range_header(byte_range)},
         )
@@ -593,6 +784,123 @@ class Runs:
             "POST",
             target("/api/v1/runs/{run}/rerun-latest", {"run": run}, {}),
             shapes.Run,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+    async def mark(
+        self,
+        run: int,
+        task: str,
+        /,
+        *,
+        state: Literal["succeeded", "skipped"],
+        note: str,
+        result: Any = None,
+        idempotency_key: str | None = None,
+    ) -> shapes.RunMarked:
+        """Close a task by hand: what comes after it goes on as if it had ended so.
+
+        For a task that waits, rests, is ready, runs, or has failed. What runs is stopped, and
+        what it reports is refused. A run that has failed is opened again.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/runs/{run}/tasks/{task}/mark", {"run": run, "task": task}, {}),
+            shapes.RunMarked,
+            content=body({"state": state, "note": note, "result": given(result)}),
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+    async def set_priority(
+        self, run: int, /, *, priority: int, idempotency_key: str | None = None
+    ) -> shapes.RunReordered:
+        """Give all tasks of a run that no worker has yet another priority."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/runs/{run}/priority", {"run": run}, {}),
+            shapes.RunReordered,
+            content=body({"priority": priority}),
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+    async def cancel_runs(
+        self,
+        *,
+        runs: Sequence[int] | None = None,
+        filter: models.Filter | None = None,
+        cursor: str | None = None,
+        limit: int = 100,
+        at_once: bool = False,
+        idempotency_key: str | None = None,
+    ) -> models.Done:
+        """Stop many runs."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/runs/bulk/cancel", {}, {}),
+            models.Done,
+            content=body(
+                {
+                    "runs": given(runs),
+                    "filter": given(filter),
+                    "cursor": given(cursor),
+                    "limit": limit,
+                    "at_once": at_once,
+                }
+            ),
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+    async def rerun_runs(
+        self,
+        *,
+        runs: Sequence[int] | None = None,
+        filter: models.Filter | None = None,
+        cursor: str | None = None,
+        limit: int = 100,
+        all: bool = False,
+        idempotency_key: str | None = None,
+    ) -> models.Done:
+        """Run again what failed or was cancelled in many runs, each in the same run."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/runs/bulk/rerun", {}, {}),
+            models.Done,
+            content=body(
+                {
+                    "runs": given(runs),
+                    "filter": given(filter),
+                    "cursor": given(cursor),
+                    "limit": limit,
+                    "all": all,
+                }
+            ),
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+    async def set_priorities(
+        self,
+        *,
+        priority: int,
+        runs: Sequence[int] | None = None,
+        filter: models.Filter | None = None,
+        cursor: str | None = None,
+        limit: int = 100,
+        idempotency_key: str | None = None,
+    ) -> models.Done:
+        """Give all tasks of many runs that no worker has yet another priority."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/runs/bulk/priority", {}, {}),
+            models.Done,
+            content=body(
+                {
+                    "runs": given(runs),
+                    "filter": given(filter),
+                    "cursor": given(cursor),
+                    "limit": limit,
+                    "priority": priority,
+                }
+            ),
             headers={"Idempotency-Key": idempotency_key},
         )
 
@@ -769,6 +1077,64 @@ class Schedules:
             schedule_shapes.ScheduleDiff,
             content=body({"dag": dag, "spec": spec, "parameters": parameters, "note": note}),
             headers={"Idempotency-Key": idempotency_key},
+        )
+
+
+class Calendars:
+    """Named days on which schedules do not fire."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def list(self) -> Page[calendar_documents.CalendarLine]:
+        """All calendars by name, and how many schedules leave out their days."""
+        return await self._asker.ask(
+            "GET", target("/api/v1/calendars", {}, {}), Page[calendar_documents.CalendarLine]
+        )
+
+    async def show(self, calendar: str, /) -> calendar_documents.Calendar:
+        """One calendar: what it holds, the days to come, and which schedules leave them out."""
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/calendars/{calendar}", {"calendar": calendar}, {}),
+            calendar_documents.Calendar,
+        )
+
+    async def put(
+        self,
+        calendar: str,
+        /,
+        *,
+        dates: Sequence[date] | UnsetType = UNSET,
+        weekdays: Sequence[str] | UnsetType = UNSET,
+        country: str | None = None,
+        subdivision: str | None = None,
+    ) -> calendar_documents.CalendarPut:
+        """Make a calendar hold these days and no others.
+
+        Schedules that exclude it follow with their next fire. Public holidays need the extra
+        `holidays`, here and where the engine runs.
+        """
+        return await self._asker.ask(
+            "PUT",
+            target("/api/v1/calendars/{calendar}", {"calendar": calendar}, {}),
+            calendar_documents.CalendarPut,
+            content=body(
+                {
+                    "dates": dates,
+                    "weekdays": weekdays,
+                    "country": given(country),
+                    "subdivision": given(subdivision),
+                }
+            ),
+        )
+
+    async def remove(self, calendar: str, /) -> calendar_documents.CalendarRemoved:
+        """Remove a calendar that no schedule excludes any more."""
+        return await self._asker.ask(
+            "DELETE",
+            target("/api/v1/calendars/{calendar}", {"calendar": calendar}, {}),
+            calendar_documents.CalendarRemoved,
         )
 
 
@@ -1201,6 +1567,36 @@ class Tokens:
         )
 
 
+class Care:
+    """Whether all is well, and letting go of what is old."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def doctor(self) -> checks.Health:
+        """Checks, each with a verdict, what was found and what to do.
+
+        The promises, which read much, are asked by `mainspring doctor` beside the database.
+        """
+        return await self._asker.ask("GET", target("/api/v1/doctor", {}, {}), checks.Health)
+
+    async def prune(
+        self, *, keep_seconds: float, dry_run: bool = False, idempotency_key: str | None = None
+    ) -> pruning.Pruning:
+        """Let go of finished runs that are older than is kept, with their logs and results.
+
+        An engine does this by itself. Of very many some go; `more` then says so, and the rest
+        is there for another request. Objects of long logs are left to an engine.
+        """
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/prune", {}, {}),
+            pruning.Pruning,
+            content=body({"keep_seconds": keep_seconds, "dry_run": dry_run}),
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+
 class Operations:
     """Health, metrics, documentation and login."""
 
@@ -1236,11 +1632,13 @@ class HttpClient:
         self.jobs = Jobs(self._asker)
         self.runs = Runs(self._asker)
         self.schedules = Schedules(self._asker)
+        self.calendars = Calendars(self._asker)
         self.backfills = Backfills(self._asker)
         self.dead_letters = DeadLetters(self._asker)
         self.queues = Queues(self._asker)
         self.workers = Workers(self._asker)
         self.tokens = Tokens(self._asker)
+        self.care = Care(self._asker)
         self.operations = Operations(self._asker)
 
     async def __aenter__(self) -> Self:

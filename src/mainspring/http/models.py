@@ -4,12 +4,25 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from mainspring.domain import jobs
+from mainspring.domain import jobs, states
 from mainspring.schedule import specs
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    asked: bool
+
+
+class NewRunOfMany(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    parameters: dict[str, Any] = {}
+    key: str | None = None
+
+
+class RunsMade(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    runs: list[int]
 
 
 class WrittenSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -56,6 +69,30 @@ class JobBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     timeout: str | float | None = None
     priority: int | None = None
     queue: str | None = None
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Runs that all of this holds for."""
+
+    dag: str | None = None
+    state: states.RunState | None = None
+    trigger: Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Left(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A run that it could not be done to."""
+
+    run: int
+    code: str
+    reason: str
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    done: list[int]
+    left: list[Left]
+    next: str | None
 
 
 class LetterOf(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -180,13 +180,6 @@ async def refresh_dags(call: Call) -> Asked:
     return Asked(True)
 
 
-@dags.get("/file-problems", needs=Role.VIEWER, shared=True)
-async def list_file_problems(call: Call) -> Page[shapes.UnreadFile]:
-    """Files of dags that could not be read, and why."""
-    found = await call.services.read(reading.list_file_problems)
-    return Page([shapes.file_problem(problem) for problem in found])
-
-
 class PauseNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: Annotated[str, Meta(max_length=1000)] | None = None
     """Why, for those who will wonder."""

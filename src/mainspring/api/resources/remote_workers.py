@@ -68,7 +68,7 @@ async def leave(call: Call, worker: Incarnation) -> None:
 @remote_workers.post(
     "/workers/{worker}/claims",
     **_POST,
-    waits=True,
+    slow=True,
     example=Example(path=_WORKER, body={"claim": _CLAIM, "slots": {"async": 2}, "prepared": True}),
 )
 async def claim_tasks(call: Call, worker: Incarnation, body: protocol.Wish) -> protocol.Tasks:
@@ -88,7 +88,7 @@ async def renew_lease(call: Call, worker: Incarnation, body: protocol.Beat) -> p
 @remote_workers.get(
     "/workers/{worker}/notes",
     **_OF_A_WORKER,
-    waits=True,
+    slow=True,
     example=Example(path=_WORKER, query={"wait_seconds": "0.1"}),
 )
 async def await_note(call: Call, worker: Incarnation, query: Waiting) -> protocol.Note:
