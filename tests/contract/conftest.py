@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from mainspring.api.server import Server
+from mainspring.api.stream.hub import Hub
 from mainspring.cli import run_command
 from mainspring.config import Config, Listening
 from mainspring.domain.lanes import SlotKind
@@ -81,13 +82,23 @@ def command_line(
 class Api:
     """The server, and who may ask what."""
 
-    def __init__(self, server: Server, tokens: dict[Role, str], connection: Connection) -> None:
-        base = f"http://127.0.0.1:{server.port}"
+    def __init__(
+        self,
+        server: Server,
+        running: asyncio.Task[None],
+        tokens: dict[Role, str],
+        connection: Connection,
+    ) -> None:
         self.server = server
-        self.base = base
+        self.running = running
+        self.base = base = f"http://127.0.0.1:{server.port}"
         self.tokens = tokens
         self.connection = connection
         self.http = httpx2.AsyncClient(base_url=base, timeout=60)
+
+    @property
+    def hub(self) -> Hub:
+        return self.server._services.hub
 
     async def ask(
         self,
@@ -135,7 +146,7 @@ async def api(database_url: str, connection: Connection, tmp_path: Path) -> Asyn
     while not server.listens:
         assert not running.done(), running.result()
         await asyncio.sleep(0.005)
-    api = Api(server, tokens, connection)
+    api = Api(server, running, tokens, connection)
     yield api
     await api.http.aclose()
     server.stop()

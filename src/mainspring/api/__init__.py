@@ -14,6 +14,7 @@ preconditions.py If-Match: only what the caller has seen is changed
 repeating.py     Idempotency-Key
 sharing.py       who asks the same at the same time gets the same reading
 services.py      what handlers work with: connections for reading, and the client for the rest
+stream/          what changes, told to those who listen
 openapi.py       the document that is generated from the routes      samples.py   its examples
 docs_page.py     the same for people
 gateway/         what remote workers ask, as sets

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from abc import ABC, abstractmethod
 
 import msgspec
 from starlette.datastructures import Headers
-from starlette.types import Send
+from starlette.types import Receive, Scope, Send
 
 GZIP_BYTES_MIN = 1400
 """Below that an answer fits one packet anyway."""
@@ -61,6 +62,13 @@ class Answer:
         if self._packed is None:
             self._packed = _gzip(self.content)
         return self._packed
+
+
+class Flow(ABC):
+    """An answer that goes on: it sends itself, as long as there is something to send."""
+
+    @abstractmethod
+    async def go(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
 
 async def send_answer(send: Send, answer: Answer, method: str, asked: Headers) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from mainspring.api.answers import MSGPACK, Answer, encode, pack, send_answer
+from mainspring.api.answers import MSGPACK, Answer, Flow, encode, pack, send_answer
 from mainspring.api.calls import Call
 from mainspring.api.decoding import decode_body, decode_parts, decode_query, read_body
 from mainspring.api.guard import Doorkeeper
@@ -87,6 +87,11 @@ class Road:
         key = given_key(headers.get("idempotency-key")) if route.method == "POST" else None
         request_id = scope["mainspring.request"]
         call = Call(self._services, headers, request_id, caller, secret, key, receive)
+        if route.goes_on:
+            flow: Flow = await route.handler(call, **arguments)
+            scope["mainspring.goes_on"] = True
+            await flow.go(scope, receive, send)
+            return
         if route.shared:
             assert caller is not None
             if route.waits is not None:

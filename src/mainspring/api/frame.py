@@ -55,12 +55,12 @@ class Frame:
         headers = Headers(scope=scope)
         request_id = _request_id(headers.get("x-request-id"))
         scope["mainspring.request"] = request_id
-        status = 0
+        status, answered_at = 0, 0.0
 
         async def send_with_id(message: Message) -> None:
-            nonlocal status
+            nonlocal status, answered_at
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, answered_at = message["status"], time.perf_counter()
                 message["headers"].append((b"x-request-id", request_id.encode()))
             await send(message)
 
@@ -78,7 +78,9 @@ class Frame:
                 await _send_problem(send_with_id, error, scope, headers, request_id)
         finally:
             self._metrics.running.dec()
-            seconds = time.perf_counter() - began
+            # Of an answer that goes on, what counts is how long it took to begin.
+            goes_on = "mainspring.goes_on" in scope
+            seconds = (answered_at if goes_on else time.perf_counter()) - began
             route = scope.get("mainspring.route", "none")
             self._metrics.answered(scope["method"], route, status, seconds)
             if seconds > _SLOW_SECONDS and not scope.get("mainspring.slow"):

@@ -32,6 +32,9 @@ class Metrics:
         self._seconds = Histogram(
             *_named("mainspring_http_request_seconds"), buckets=_SECONDS, registry=self.registry
         )
+        self.listeners = Gauge(*_named("mainspring_stream_listeners"), registry=self.registry)
+        self.events = Counter(*_named("mainspring_stream_events_total"), registry=self.registry)
+        self.resyncs = Counter(*_named("mainspring_stream_resyncs_total"), registry=self.registry)
         self.running = Gauge(*_named("mainspring_http_requests_running"), registry=self.registry)
         self._counters: dict[tuple[str, str, int], Counter] = {}
         self._timers: dict[tuple[str, str], Histogram] = {}

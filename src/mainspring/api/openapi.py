@@ -61,7 +61,8 @@ def document(resources: Sequence[Resource]) -> Schema:
 def _kinds_of(routes: Sequence[Route]) -> list[Any]:
     found: dict[str, Any] = {_key(Problem): Problem}
     for route in routes:
-        for kind in (route.body, route.answer, *route.parts.values(), *_query_types(route)):
+        told = (route.body, route.answer, *route.events.values())
+        for kind in (*told, *route.parts.values(), *_query_types(route)):
             if kind is not None:
                 found[_key(kind)] = kind
     return list(found.values())
@@ -84,7 +85,7 @@ def _operation(route: Route, schema_of: dict[str, Schema]) -> Schema:
             **{str(status): _problem(status, schema_of) for status in refusals_of(route)},
         },
     }
-    if route.method == "GET" and route.status == 200:
+    if route.method == "GET" and route.status == 200 and not route.goes_on:
         operation["responses"]["304"] = {"description": "You have it already: see `If-None-Match`"}
     if 416 in route.refusals:
         operation["responses"]["206"] = _answer(route, schema_of)
@@ -146,6 +147,16 @@ def _parameters(route: Route, schema_of: dict[str, Schema]) -> list[Schema]:
                 "schema": {"type": "string", "minLength": 1, "maxLength": 255},
             }
         )
+    if route.goes_on:
+        found.append(
+            {
+                "name": "Last-Event-ID",
+                "in": "header",
+                "required": False,
+                "description": "The id of the last event that was seen: what came since is told.",
+                "schema": {"type": "string"},
+            }
+        )
     if route.method in ("PUT", "PATCH") and route.versioned:
         found.append(
             {
@@ -179,6 +190,11 @@ def _answer(route: Route, schema_of: dict[str, Schema]) -> Schema:
             {"type": "object"} if route.produces.endswith("json") else {"type": "string"}
         )
         answer["content"] = {route.produces: {"schema": schema}}
+        if route.events:
+            # OpenAPI 3.1 has no words for what a stream holds: what is in `data`, by `event`.
+            answer["content"][route.produces]["x-events"] = {
+                name: schema_of[_key(kind)] for name, kind in route.events.items()
+            }
         return answer
     schema = schema_of[_key(route.answer)]
     if _has_fields(route):

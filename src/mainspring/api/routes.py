@@ -7,9 +7,10 @@
         \"\"\"One run with its tasks.\"\"\"
 
 The first parameter is the call. `query` and `body`, where a function has them, are structs; every
-other parameter is a part of the path. The answer is a struct, which is encoded as JSON, or an
-`Answer`, which is sent as it is. The docstring is the documentation. From this come decoding,
-refusals, the guard, and the OpenAPI document; a route that cannot be read is found at import.
+other parameter is a part of the path. The answer is a struct, which is encoded as JSON, an
+`Answer`, which is sent as it is, or a `Flow`, which goes on. The docstring is the documentation.
+From this come decoding, refusals, the guard, and the OpenAPI document; a route that cannot be read
+is found at import.
 """
 
 from __future__ import annotations
@@ -76,6 +77,10 @@ class Route(msgspec.Struct, frozen=True):
     """Whether body and answer may be MessagePack, too."""
     slow: bool
     """Whether it is meant to take long: it waits for something to happen."""
+    goes_on: bool
+    """Whether the answer is a `Flow`, which sends itself."""
+    events: Mapping[str, type[msgspec.Struct]]
+    """What a flow tells, by name."""
 
     @property
     def name(self) -> str:
@@ -136,6 +141,7 @@ def route_of(
     versioned: bool = False,
     packed: bool = False,
     slow: bool = False,
+    events: Mapping[str, type[msgspec.Struct]] | None = None,
 ) -> Route:
     types = typing.get_type_hints(handler, include_extras=True)
     names = list(signature(handler).parameters)[1:]
@@ -145,6 +151,7 @@ def route_of(
     text = cleandoc(handler.__doc__)
     summary, _, description = text.partition("\n\n")
     answer = types["return"]
+    name = getattr(answer, "__name__", "")
     return Route(
         method=method,
         path=path,
@@ -156,7 +163,7 @@ def route_of(
         parts=parts,
         query=types.get("query"),
         body=types.get("body"),
-        answer=None if getattr(answer, "__name__", "") in ("Answer", "NoneType") else answer,
+        answer=None if name in ("Answer", "Flow", "NoneType") else answer,
         status=204 if answer is NoneType else status,
         produces=produces,
         example=example or Example(),
@@ -168,6 +175,8 @@ def route_of(
         versioned=versioned,
         packed=packed,
         slow=slow or waits is not None,
+        goes_on=name == "Flow",
+        events=events or {},
     )
 
 

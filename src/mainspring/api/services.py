@@ -1,26 +1,28 @@
 """What handlers work with: connections for reading, connections for writing, the client.
 
 Lists and documents are read over a few connections that cannot write. Changes go through the same
-`Client` that applications and the command line use. That makes at most ten connections, however
-many callers there are: who finds none free waits for one. The gateway has seven of its own, once
-there is a remote worker.
+`Client` that applications and the command line use. That makes at most eleven connections, one of
+them for all who listen to the stream, however many callers there are: who finds none free waits for
+one. The gateway has seven of its own, once there is a remote worker.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from mainspring.api.gateway.gateway import Gateway
+from mainspring.api.stream.hub import Hub
 from mainspring.api.watching import Watcher
 from mainspring.client import Client
 from mainspring.client.link import Address, Link
 from mainspring.domain.errors import UnavailableError
 from mainspring.logs.places import Places
 from mainspring.logs.read import LogReader
+from mainspring.store.changes import void_tokens
 from mainspring.store.connection import Connection
 from mainspring.store.logs import find_grown_logs
 from mainspring.store.reading import find_ended_runs
@@ -102,6 +104,7 @@ class Services:
         """Of runs."""
         self.grown = Watcher(lambda places: self.read(find_grown_logs, places))
         """Logs, by task, term and byte."""
+        self.hub = Hub(url, home=home, metrics=lambda: self.metrics, void_tokens=self._void_tokens)
         self.stopping = False
         """Whether nobody should send new callers here."""
 
@@ -115,14 +118,19 @@ class Services:
         await self.client.__aenter__()
 
     def release(self) -> None:
-        """Let nobody wait any more: the server is stopping."""
+        """Let nobody wait or listen any more: the server is stopping."""
         self.stopping = True
         self.ends.release()
         self.grown.release()
+        self.hub.stop()
+
+    async def _void_tokens(self, ids: Sequence[int]) -> Sequence[int]:
+        return await self.read(void_tokens, ids)
 
     async def close(self) -> None:
         await self.ends.close()
         await self.grown.close()
+        await self.hub.close()
         await self.client.__aexit__(None, None, None)
         await self._readers.close()
         await self._writers.close()

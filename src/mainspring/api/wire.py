@@ -57,6 +57,8 @@ class Wire(HttpToolsProtocol):
         self._in_head = False
         self._stop_waiting()
         super().on_headers_complete()
+        # For answers that go on: a caller who takes nothing must not hold them up for ever.
+        self.scope["mainspring.abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(Refusal(400, "malformed", "this is no HTTP request"))

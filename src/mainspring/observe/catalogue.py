@@ -30,6 +30,11 @@ CATALOGUE: Mapping[str, Metric] = {
         "histogram", "how long requests took, by route", ("method", "route")
     ),
     "mainspring_http_requests_running": Metric("gauge", "requests that are worked at now"),
+    "mainspring_stream_listeners": Metric("gauge", "those who listen to `/stream`"),
+    "mainspring_stream_events_total": Metric(
+        "counter", "events of the stream; each counts once, however many listen"
+    ),
+    "mainspring_stream_resyncs_total": Metric("counter", "how often listeners had to begin anew"),
     # --- the whole, from the database
     "mainspring_database_up": Metric("gauge", "1 if the database answered, 0 if not"),
     "mainspring_queue_ready_tasks": Metric(

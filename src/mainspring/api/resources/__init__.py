@@ -14,6 +14,7 @@ from mainspring.api.resources.operations import operations
 from mainspring.api.resources.queues import queues
 from mainspring.api.resources.remote_workers import remote_workers
 from mainspring.api.resources.schedules import schedules
+from mainspring.api.resources.stream import stream
 from mainspring.api.resources.tokens import tokens
 from mainspring.api.resources.workers import workers
 from mainspring.api.resources.written_dags import dags
@@ -30,6 +31,7 @@ RESOURCES: Sequence[Resource] = (
     queues,
     workers,
     remote_workers,
+    stream,
     tokens,
     care,
     operations,

@@ -38,8 +38,12 @@ from mainspring.store.connection import Connection
 from mainspring.store.logs import LogLine
 from mainspring.store.logs import list_logs as find_logs
 from mainspring.store.marks import Mark as MarkedState
-from mainspring.store.reading import RunLine
-from mainspring.store.run_documents import Narrowed, read_run_document, read_run_tasks
+from mainspring.store.run_documents import (
+    Narrowed,
+    find_task,
+    read_run_document,
+    read_run_tasks,
+)
 from mainspring.store.runs import Deed
 from mainspring.store.why import Why, read_why
 
@@ -200,7 +204,7 @@ async def list_attempts(call: Call, run: RunId, task: TaskName) -> Page[shapes.A
 
     async def read(connection: Connection) -> list[shapes.Attempt]:
         line = await reading.read_run(connection, run)
-        return (await _task(connection, line, task)).attempts
+        return (await find_task(connection, line, task)).attempts
 
     return Page(await call.services.read(read))
 
@@ -228,15 +232,6 @@ async def why(call: Call, run: RunId, query: OneTask) -> Why:
 async def compare(call: Call, run: RunId, other: RunId) -> Comparison:
     """Two runs side by side: versions, parameters, and each task."""
     return await call.services.read(read_comparison, run, other)
-
-
-async def _task(connection: Connection, run: RunLine, name: str) -> shapes.Task:
-    tasks = await read_run_tasks(connection, run)
-    for task in tasks:
-        if task.name == name:
-            return task
-    hint = closest(name, [task.name for task in tasks])
-    raise NotFoundError(f"run {run.id} has no task {shown(name)}", hint=hint)
 
 
 class LogsOfRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
