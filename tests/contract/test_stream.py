@@ -48,7 +48,8 @@ async def test_a_run_is_told_as_it_goes(api: Api, listen: Listen, connection: Co
     run_id = await start_run(connection, dag, 2)
 
     async def state() -> str:
-        told = await ear.named("runs")
+        told = await ear.next()
+        assert told.name == "runs", told
         [run] = [run for run in told.data["runs"] if run["id"] == run_id]
         return str(run["state"])
 

@@ -106,6 +106,8 @@ class RunsWatch(Watch):
         if not self._topics:
             self._since = await ask(read_moment)
             self._looked_at = time.monotonic()
+            # A connection that was made just now is no reason for doubt: nobody has heard anything.
+            self.owes = False
         self._topics.add(topic)
 
     def stop(self, topic: Topic) -> None:
