@@ -10,12 +10,13 @@ MAKEFLAGS += --no-print-directory
 VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PAGE  := src/mainspring/page/index.html
 SAY   := printf '\033[1;36m%s\033[0m %s\n' '›'
 
 ##@ Use it
 
 .PHONY: install
-install: $(STAMP) ## Create .venv with the command .venv/bin/mainspring
+install: $(STAMP) $(PAGE) ## Create .venv with the command .venv/bin/mainspring, and build the page
 	@:
 
 .PHONY: up
@@ -135,6 +136,10 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@$(SAY) "mainspring, editable"
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
+
+$(PAGE): $(STAMP) $(shell find web -name node_modules -prune -o -type f -print)
+	@$(SAY) "the page"
+	@$(BIN)/python tools/build_page.py
 
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 PIP    := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check

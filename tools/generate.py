@@ -21,6 +21,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tools.generators import (
+    api_script,
     commands_page,
     guards,
     http_client,
@@ -51,6 +52,7 @@ FILES = (
     Generated("docs/reference/python.md", python_page.render),
     Generated("docs/reference/settings.md", settings_page.render),
     Generated("docs/reference/states.md", states_page.render),
+    Generated("web/src/generated/api.ts", api_script.render),
     Generated("web/src/generated/states.ts", states_script.render),
 )
 

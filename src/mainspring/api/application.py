@@ -22,11 +22,27 @@ def build_application(
     names: Sequence[str],
 ) -> ASGIApp:
     from mainspring.api.frame import Frame
+    from mainspring.api.page import PageFiles
 
-    return Frame(build_router(resources, services, guard), services.metrics, names)
+    router = build_router(resources, services, guard, elsewhere=PageFiles())
+    return Frame(router, services.metrics, names)
 
 
-def build_router(resources: Sequence[Resource], services: Services, guard: Doorkeeper) -> ASGIApp:
+async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+    raise Refusal(
+        404,
+        "not_found",
+        f"there is nothing at {scope['path'][:200]}",
+        hint="`/docs` shows what there is",
+    )
+
+
+def build_router(
+    resources: Sequence[Resource],
+    services: Services,
+    guard: Doorkeeper,
+    elsewhere: ASGIApp = nowhere,
+) -> ASGIApp:
     """The routes alone: whoever calls it deals with what they raise."""
     paths: dict[str, dict[Method, Route]] = {}
     for resource in resources:
@@ -41,7 +57,7 @@ def build_router(resources: Sequence[Resource], services: Services, guard: Doork
             for path, methods in sorted(paths.items(), key=lambda item: "{" in item[0])
         ],
         redirect_slashes=False,
-        default=_nowhere,
+        default=elsewhere,
     )
 
 
@@ -51,12 +67,3 @@ class _Place(Place):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.app(scope, receive, send)
-
-
-async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    raise Refusal(
-        404,
-        "not_found",
-        f"there is nothing at {scope['path'][:200]}",
-        hint="`/docs` shows what there is",
-    )

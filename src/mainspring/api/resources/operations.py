@@ -128,7 +128,7 @@ async def login(call: Call, query: Login) -> Answer:
         status=303,
         content_type=HTML,
         headers=[
-            (b"location", b"/docs"),
+            (b"location", b"/"),
             (b"set-cookie", (cookie + secure).encode()),
             (b"cache-control", b"no-store"),
         ],
