@@ -93,7 +93,7 @@ def _union(parts: Iterable[str]) -> str:
 
 
 def _is_part(name: str) -> bool:
-    """Whether it is what `fields` makes of an answer: the page never asks for less than the whole."""
+    """Whether `fields` makes it of an answer: the page never asks for less than the whole."""
     return name.endswith("Part")
 
 

@@ -20,11 +20,11 @@ FOLDER = Path(__file__).parent.parent / "page"
 _HTML = "text/html; charset=utf-8"
 _FOR_EVER: Header = (b"cache-control", b"public, max-age=31536000, immutable")
 _ASK: Header = (b"cache-control", b"no-cache")
-_POLICY: Header = (
-    b"content-security-policy",
+_ALLOWED = (
     b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
-    b" object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    b" object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+_POLICY: Header = (b"content-security-policy", _ALLOWED)
 
 
 class PageFiles:
