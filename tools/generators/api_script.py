@@ -42,8 +42,14 @@ def render() -> str:
 def _shape(name: str, schema: Schema) -> str:
     about = _comment(schema.get("description"), "")
     if schema.get("type") == "object" and "properties" in schema:
-        return f"{about}export interface {name} {_fields(schema, '')}\n"
-    return f"{about}export type {name} = {_type(schema, '')};\n"
+        return f"{about}export interface {_named(name)} {_fields(schema, '')}\n"
+    return f"{about}export type {_named(name)} = {_type(schema, '')};\n"
+
+
+def _named(name: str) -> str:
+    """Shapes that share a name come with their module: `a.b.differing.Difference`."""
+    *_, module, own = ("", *name.split("."))
+    return "".join(word.capitalize() for word in module.split("_")) + own
 
 
 def _fields(schema: Schema, indent: str) -> str:
@@ -61,7 +67,7 @@ def _fields(schema: Schema, indent: str) -> str:
 
 def _type(schema: Schema, indent: str) -> str:
     if "$ref" in schema:
-        return str(schema["$ref"].rpartition("/")[2])
+        return _named(schema["$ref"].rpartition("/")[2])
     if "const" in schema:
         return json.dumps(schema["const"])
     if "enum" in schema:

@@ -158,7 +158,7 @@ def _place(kind: str, cursor: str | None) -> tuple[datetime, int] | None:
 Note = Annotated[str, Meta(max_length=NOTE_LENGTH_MAX)]
 
 
-class Why(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LetterNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: Note = ""
     """Why; it is kept."""
 
@@ -210,7 +210,7 @@ async def discard_letters(call: Call, body: Which) -> letter_shapes.LettersDisca
     needs=Role.OPERATOR,
     example=Example(path=_GROUP.path, body=_NOTED),
 )
-async def retry_group(call: Call, group: GroupId, body: Why) -> letter_shapes.LettersRetried:
+async def retry_group(call: Call, group: GroupId, body: LetterNote) -> letter_shapes.LettersRetried:
     """Run all dead letters of a group again."""
     return told_retried(await _redriven(call, "retry", Which([group], note=body.note)))
 
@@ -220,7 +220,7 @@ async def retry_group(call: Call, group: GroupId, body: Why) -> letter_shapes.Le
     needs=Role.OPERATOR,
     example=Example(path=_GROUP.path, body=_NOTED),
 )
-async def discard_group(call: Call, group: GroupId, body: Why) -> letter_shapes.LettersDiscarded:
+async def discard_group(call: Call, group: GroupId, body: LetterNote) -> letter_shapes.LettersDiscarded:
     """Take all dead letters of a group off the list."""
     return told_discarded(await _redriven(call, "discard", Which([group], note=body.note)))
 
