@@ -1,28 +1,41 @@
 /**
  * One stream of changes for the whole page. Views say what they look at; the union of that is asked
- * of the server, and what it tells makes the answers in hand old, so that they are asked again.
+ * of the server. Events are states: they are put over the answers in hand, or make these old.
  */
 
 import { useEffect, useSyncExternalStore } from "react";
 
+import { patchRun, patchRuns } from "~/api/patches";
 import { queryClient } from "~/api/queries";
+import type { Run, Task } from "~/generated/api";
 
 export type Link = "joining" | "live" | "cut";
 
+/** Views come and go together when the address changes. */
 const REOPEN_MS = 30;
 const AGAIN_MS = 2000;
 
 const wanted = new Map<string, number>();
+const followers = new Map<string, Set<(event: LogWritten | null) => void>>();
 const listeners = new Set<() => void>();
 let link: Link = "joining";
 let source: EventSource | null = null;
+let asked = "";
 let timer: number | undefined;
+
+export interface LogWritten {
+  readonly topic: string;
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  readonly ending: string;
+}
 
 /** While the caller is shown, changes of these topics are followed. */
 export function useTopics(...topics: string[]): void {
-  const key = topics.join(",");
+  const key = topics.join("\n");
   useEffect(() => {
-    const mine = key.split(",");
+    const mine = key.split("\n").filter(Boolean);
     for (const each of mine) wanted.set(each, (wanted.get(each) ?? 0) + 1);
     reopenSoon(REOPEN_MS);
     return () => {
@@ -36,6 +49,17 @@ export function useTopics(...topics: string[]): void {
   }, [key]);
 }
 
+/** Each piece that is written to a log; null when pieces were left out and it is to be read again. */
+export function useLog(topic: string | null, hear: (event: LogWritten | null) => void): void {
+  useTopics(topic ?? "");
+  useEffect(() => {
+    if (topic === null) return;
+    const mine = followers.get(topic) ?? new Set();
+    followers.set(topic, mine.add(hear));
+    return () => void mine.delete(hear);
+  }, [topic, hear]);
+}
+
 export function useLink(): Link {
   return useSyncExternalStore(
     (listener) => {
@@ -46,8 +70,6 @@ export function useLink(): Link {
   );
 }
 
-let asked = "";
-
 function reopenSoon(ms: number): void {
   window.clearTimeout(timer);
   timer = window.setTimeout(reopen, ms);
@@ -57,26 +79,55 @@ function reopen(): void {
   const topics = [...wanted.keys()].sort().join(",");
   if (topics === asked && source !== null && source.readyState !== EventSource.CLOSED) return;
   source?.close();
+  source = null;
   asked = topics;
   if (topics === "") return;
-  source = new EventSource(`/api/v1/stream?topics=${encodeURIComponent(topics)}`);
-  source.onopen = () => {
-    // What happened before the stream was open is nobody's news.
-    if (link === "cut") void queryClient.invalidateQueries();
-    tell("live");
-  };
-  source.onerror = () => {
+  const mine = new EventSource(`/api/v1/stream?topics=${encodeURIComponent(topics)}`);
+  source = mine;
+  const on = (name: string, act: (told: never) => void) =>
+    mine.addEventListener(name, (event) => {
+      if (source === mine) act(JSON.parse((event as MessageEvent<string>).data) as never);
+    });
+  mine.onerror = () => {
+    if (source !== mine) return;
     tell("cut");
-    if (source?.readyState === EventSource.CLOSED) reopenSoon(AGAIN_MS);
+    if (mine.readyState === EventSource.CLOSED) reopenSoon(AGAIN_MS);
   };
-  source.addEventListener("change", (event) => refresh(event as MessageEvent<string>));
-  source.addEventListener("resync", () => void queryClient.invalidateQueries());
+  on("listening", () => {
+    tell("live");
+    // What changed before the stream was open is nobody's news: read anew what is in sight.
+    void queryClient.invalidateQueries({ predicate: (query) => query.meta?.topics !== undefined });
+  });
+  on("end", () => {
+    mine.close();
+    reopenSoon(AGAIN_MS);
+  });
+  on("resync", ({ topic }: { topic: string }) => {
+    makeOld(topic);
+    for (const hear of followers.get(topic) ?? []) hear(null);
+  });
+  on("runs", ({ topic, runs }: { topic: string; runs: Run[] }) => {
+    patchRuns(runs);
+    makeOld(topic, ["runs", "run"]);
+  });
+  on("run", ({ run, tasks, whole }: { run: Run; tasks: Task[]; whole: boolean }) => {
+    patchRun(run, tasks, whole);
+    makeOld(`run:${run.id}`, ["run"]);
+  });
+  on("log", (event: LogWritten) => {
+    for (const hear of followers.get(event.topic) ?? []) hear(event);
+  });
+  for (const name of ["queues", "workers", "dags"]) {
+    on(name, ({ topic }: { topic: string }) => makeOld(topic));
+  }
 }
 
-function refresh(event: MessageEvent<string>): void {
-  const { topic } = JSON.parse(event.data) as { topic: string };
+/** What is in hand about this topic is asked again, but for what an event has already mended. */
+function makeOld(topic: string, mended: readonly string[] = []): void {
   void queryClient.invalidateQueries({
-    predicate: (query) => (query.meta?.topics as string[] | undefined)?.includes(topic) ?? false,
+    predicate: (query) =>
+      (query.meta?.topics as string[] | undefined)?.includes(topic) === true &&
+      !mended.includes(String(query.queryKey[0])),
   });
 }
 

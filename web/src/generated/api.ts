@@ -1,5 +1,9 @@
 // Generated from the routes in src/mainspring/api by `make gen`; do not edit.
 
+export interface Asked {
+  readonly asked: boolean;
+}
+
 /** One try of a task. */
 export interface Attempt {
   readonly attempt: number;
@@ -102,6 +106,11 @@ export interface BackfillPage {
 
 export type BackfillState = "cancelled" | "finished" | "paused" | "running";
 
+export interface Beat {
+  readonly claims?: readonly (string)[];
+  readonly draining?: boolean;
+}
+
 /** What somebody did to a task, and why. */
 export interface ByHand {
   readonly deed: string;
@@ -111,8 +120,67 @@ export interface ByHand {
   readonly note: string;
 }
 
+/** A calendar with the next days that it holds. */
+export interface Calendar {
+  readonly name: string;
+  readonly dates: readonly (string)[];
+  readonly weekdays: readonly (string)[];
+  readonly country: string | null;
+  readonly subdivision: string | null;
+  readonly schedules: readonly (string)[];
+  readonly next: readonly (CalendarDay)[];
+}
+
+export interface CalendarDay {
+  readonly date: string;
+  readonly name: string | null;
+}
+
+/** A calendar in a list, and how many schedules leave out its days. */
+export interface CalendarLine {
+  readonly name: string;
+  readonly dates: readonly (string)[];
+  readonly weekdays: readonly (string)[];
+  readonly country: string | null;
+  readonly subdivision: string | null;
+  readonly schedules: number;
+}
+
+/** Some items of a list, in its order. */
+export interface CalendarLinePage {
+  readonly items: readonly (CalendarLine)[];
+  readonly next?: string | null;
+}
+
+/** A calendar as it is now, and which schedules leave out its days. */
+export interface CalendarPut {
+  readonly name: string;
+  readonly dates: readonly (string)[];
+  readonly weekdays: readonly (string)[];
+  readonly country: string | null;
+  readonly subdivision: string | null;
+  readonly schedules: readonly (string)[];
+}
+
+export interface CalendarRemoved {
+  readonly name: string;
+}
+
 export interface Cancel {
   readonly at_once?: boolean;
+}
+
+export interface CancelChosen {
+  readonly runs?: readonly (number)[] | null;
+  readonly filter?: Filter | null;
+  readonly cursor?: string | null;
+  readonly limit?: number;
+  readonly at_once?: boolean;
+}
+
+export interface Cancelled {
+  readonly type: "Cancelled";
+  readonly reason?: string;
 }
 
 export interface Cancelling {
@@ -120,10 +188,117 @@ export interface Cancelling {
   readonly note?: string | null;
 }
 
+/** One task that holds others back, or holds the answer itself. */
+export interface Cause {
+  readonly task: string;
+  readonly state: TaskState;
+  readonly text: string;
+  readonly reason: Reason;
+  readonly unblocks: readonly (Step)[];
+}
+
+/** One field, as JSON data; null stands for what is not there. */
+export interface Change {
+  readonly field: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** A task or parameter that both versions have. */
+export interface Changed {
+  readonly name: string;
+  readonly changes: readonly (Change)[];
+}
+
+/** One thing that was looked at. */
+export interface Check {
+  readonly name: string;
+  readonly verdict: Verdict;
+  readonly found: string;
+  readonly fix?: string;
+  readonly count?: number | null;
+  readonly details?: unknown;
+}
+
+export interface Chunk {
+  readonly task: number;
+  readonly term: number;
+  readonly start: number;
+  readonly content: string;
+}
+
+export interface Chunks {
+  readonly chunks: readonly (Chunk)[];
+}
+
+/** A task in hand, with all that is needed to run it besides the spec and inputs. */
+export interface Claimed {
+  readonly claim_id: string;
+  readonly task_id: number;
+  readonly run_id: number;
+  readonly version_id: number;
+  readonly snapshot_id: number;
+  readonly node: number;
+  readonly lane: number;
+  readonly priority: number;
+  readonly position: number;
+  readonly term: number;
+  readonly attempt: number;
+  readonly lost: number;
+  readonly generation: number;
+  readonly epoch: number;
+  readonly due_at: string;
+  readonly parameters: string | null;
+  readonly many: boolean;
+  readonly schedule_id?: number | null;
+  readonly fire_at?: string | null;
+  readonly interval_start?: string | null;
+  readonly attempts_max?: number | null;
+  readonly timeout_seconds?: number | null;
+}
+
+/** The database's clock. */
+export interface Clock {
+  readonly now: string;
+}
+
 /** A program and its arguments; no shell reads them. */
 export interface CommandCall {
   readonly arguments: readonly (string)[];
   readonly cwd?: string | null;
+}
+
+/** A parameter that is not the same in both runs. */
+export interface ComparedParameter {
+  readonly name: string;
+  readonly values: readonly (unknown)[];
+  readonly given: readonly (boolean)[];
+}
+
+/** How a task stands in one of the runs. */
+export interface ComparedTask {
+  readonly state: TaskState;
+  readonly attempt: number;
+  readonly duration_seconds: number | null;
+  readonly result: unknown;
+  readonly result_bytes: number | null;
+}
+
+/** A task of both runs; null where there is no such task. */
+export interface ComparedTasks {
+  readonly name: string;
+  readonly changed: readonly (string)[];
+  readonly runs: readonly (ComparedTask | null)[];
+}
+
+/** Two runs side by side. */
+export interface Comparison {
+  readonly runs: readonly (Run)[];
+  readonly same_dag: boolean;
+  readonly same_version: boolean;
+  readonly same_code: boolean;
+  readonly parameters: readonly (ComparedParameter)[];
+  readonly tasks: readonly (ComparedTasks)[];
 }
 
 /** A cron line of 5 or 6 fields, or `@daily` and friends; see `cron_fields.py`. */
@@ -155,6 +330,20 @@ export interface DagBeforeAfter {
   readonly after: string;
 }
 
+/** Tasks, what they wait for, parameters, and when it runs. */
+export interface DagBody {
+  readonly name: string;
+  readonly tasks: readonly (WrittenTask)[];
+  readonly parameters?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly timeout?: string | number | null;
+  readonly description?: string;
+  readonly doc?: string;
+  readonly owner?: string;
+  readonly tags?: readonly (string)[];
+  readonly schedule?: string | readonly (string)[] | WrittenSpec | null;
+  readonly schedule_parameters?: Readonly<Record<string, unknown>>;
+}
+
 /** Some items of a list, in its order. */
 export interface DagPage {
   readonly items: readonly (Dag)[];
@@ -168,6 +357,11 @@ export interface DagParameter {
   readonly default: unknown;
 }
 
+export interface DagRemoved {
+  readonly name: string;
+  readonly schedules: readonly (string)[];
+}
+
 /** A schedule next to its dag. */
 export interface DagSchedule {
   readonly name: string;
@@ -175,6 +369,20 @@ export interface DagSchedule {
   readonly in_code: boolean;
   readonly paused: boolean;
   readonly next_fire_at: string | null;
+}
+
+export interface DagSpec {
+  readonly name: string;
+  readonly tasks: readonly (TaskSpec)[];
+  readonly edges?: readonly (readonly [number, number])[];
+  readonly parameters?: readonly (ParameterSpec)[];
+  readonly timeout_seconds?: number | null;
+  readonly description?: string;
+  readonly doc?: string;
+  readonly owner?: string;
+  readonly tags?: readonly (string)[];
+  readonly notify?: readonly (string)[];
+  readonly schedules?: readonly (ScheduleInCode)[];
 }
 
 /** A task as the dag says it. */
@@ -214,6 +422,38 @@ export interface DagWhole {
   readonly tasks: readonly (DagTask)[];
 }
 
+/** A dag after it was written as JSON. */
+export interface DagWritten {
+  readonly name: string;
+  readonly version: number;
+  readonly snapshot: string;
+  readonly file: string;
+  readonly description: string;
+  readonly doc: string;
+  readonly owner: string;
+  readonly tags: readonly (string)[];
+  readonly notify: readonly (string)[];
+  readonly timeout_seconds: number | null;
+  readonly version_created_at: string;
+  readonly changed_at: string;
+  readonly rolled_back_at: string | null;
+  readonly gone_at: string | null;
+  readonly pause: Pause | null;
+  readonly schedules: readonly (DagSchedule)[];
+  readonly parameters: readonly (DagParameter)[];
+  readonly task_count: number;
+  readonly tasks: readonly (DagTask)[];
+  readonly created: boolean;
+  readonly changed: boolean;
+}
+
+export interface DagsChanged {
+  readonly topic: string;
+  readonly whole: boolean;
+  readonly dags: readonly (Dag)[];
+  readonly gone: readonly (string)[];
+}
+
 /** The time that a scheduled run is about. */
 export interface DataInterval {
   readonly start: string | null;
@@ -224,6 +464,14 @@ export interface DataInterval {
 export interface DatesSpec {
   readonly type: "dates";
   readonly at: readonly (string)[];
+}
+
+/** Any of these is enough. */
+export interface Days {
+  readonly dates?: readonly (string)[];
+  readonly weekdays?: readonly (string)[];
+  readonly country?: string | null;
+  readonly subdivision?: string | null;
 }
 
 /** A task that failed for good. */
@@ -243,7 +491,11 @@ export interface DeadLetterPage {
   readonly next?: string | null;
 }
 
-export type Difference = "added" | "moved" | "removed";
+export interface Done {
+  readonly done: readonly (number)[];
+  readonly left: readonly (Left)[];
+  readonly next: string | null;
+}
 
 /** What becomes of a time that a change of clocks repeats. */
 export type DstFold = "both" | "first" | "last";
@@ -251,21 +503,74 @@ export type DstFold = "both" | "first" | "last";
 /** What becomes of a time that a change of clocks leaves out. */
 export type DstGap = "run_after_gap" | "skip";
 
+export interface Edges {
+  readonly added: readonly (readonly [string, string])[];
+  readonly removed: readonly (readonly [string, string])[];
+}
+
+export interface Ended {
+  readonly refused: readonly (Refused)[];
+  readonly granted: Tasks;
+}
+
+export type Ending = "complete" | "lost" | "open";
+
+export interface Ends {
+  readonly ends: readonly (WorkerProtocolEnd)[];
+  readonly offer?: Offer | null;
+  readonly prepared?: boolean;
+}
+
+/** What went wrong, told for a person and for a program. */
+export interface Error {
+  readonly type: string;
+  readonly message: string;
+  readonly trace?: string;
+  readonly types?: readonly (string)[];
+}
+
+export interface Failed {
+  readonly type: "Failed";
+  readonly error: Error;
+  readonly retry?: boolean;
+  readonly delay_seconds?: number | null;
+}
+
 /** What is wrong with one part of the request. */
 export interface FieldProblem {
   readonly pointer: string;
   readonly message: string;
 }
 
+/** Runs that all of this holds for. */
+export interface Filter {
+  readonly dag?: string | null;
+  readonly state?: RunState | null;
+  readonly trigger?: "backfill" | "event" | "manual" | "rerun" | "schedule" | "upstream" | null;
+  readonly since?: string | null;
+  readonly until?: string | null;
+}
+
 export interface FireDifference {
-  readonly difference: Difference;
+  readonly difference: DifferingDifference;
   readonly before: string | null;
   readonly after: string | null;
   readonly note?: string | null;
 }
 
-export interface Health {
-  readonly status: string;
+export interface Found {
+  readonly versions?: Readonly<Record<string, DagSpec>>;
+  readonly schedules?: Readonly<Record<string, string>>;
+  readonly snapshots?: Readonly<Record<string, string>>;
+  readonly results?: Readonly<Record<string, string | null>>;
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+/** Not run, or stopped by a drain: goes back uncharged, after a rest if one is given. */
+export interface HandedBack {
+  readonly type: "HandedBack";
+  readonly reason?: string;
+  readonly delay_seconds?: number;
 }
 
 /** A request; the status of its answer decides whether it went well. */
@@ -399,6 +704,21 @@ export interface JobProgress {
 /** How a job stands, at a glance. */
 export type JobStatus = "cancelled" | "failed" | "finished" | "paused" | "pending" | "running" | "succeeded";
 
+export interface Join {
+  readonly name: string;
+  readonly queues: readonly (string)[];
+  readonly slots: Readonly<Record<string, number>>;
+  readonly host?: string;
+  readonly pid?: number;
+  readonly lease_seconds?: number;
+}
+
+export interface Joined {
+  readonly id: number;
+  readonly lease_seconds: number;
+  readonly renew_seconds: number;
+}
+
 /** What waits and what runs for one queue and slot kind. */
 export interface Lane {
   readonly queue: string;
@@ -445,6 +765,13 @@ export interface LedgerEntry {
   readonly decided_at: string;
 }
 
+/** A run that it could not be done to. */
+export interface Left {
+  readonly run: number;
+  readonly code: string;
+  readonly reason: string;
+}
+
 /** The letter of a group that failed last. */
 export interface LetterExample {
   readonly run: number;
@@ -468,6 +795,10 @@ export interface LetterGroup {
 export interface LetterGroupPage {
   readonly items: readonly (LetterGroup)[];
   readonly next?: string | null;
+}
+
+export interface LetterNote {
+  readonly note?: string;
 }
 
 /** The dead letters of a run, or of one task of it. */
@@ -499,6 +830,58 @@ export interface LettersRetried {
   readonly ended: string | null;
 }
 
+export interface ListOf {
+  readonly type: "list";
+  readonly items: readonly (Value | Parameter | Result | ListOf | MappingOf)[];
+}
+
+/** From here on changes of these topics are told. */
+export interface Listening {
+  readonly server: string;
+  readonly topics: readonly (string)[];
+}
+
+/** What one try of a task wrote, and whether that is all. */
+export interface Log {
+  readonly task: string;
+  readonly attempt: number;
+  readonly term: number;
+  readonly state: string;
+  readonly log: Ending;
+  readonly bytes: number;
+}
+
+/** Some items of a list, in its order. */
+export interface LogPage {
+  readonly items: readonly (Log)[];
+  readonly next?: string | null;
+}
+
+export interface LogWritten {
+  readonly topic: string;
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  readonly ending: Ending;
+}
+
+/** The child that ran it, or its worker, is gone; nobody knows how far it came. */
+export interface Lost {
+  readonly type: "Lost";
+  readonly error: Error;
+}
+
+export interface MappingOf {
+  readonly type: "mapping";
+  readonly items: Readonly<Record<string, Value | Parameter | Result | ListOf | MappingOf>>;
+}
+
+export interface Mark {
+  readonly state: "skipped" | "succeeded";
+  readonly note: string;
+  readonly result?: unknown;
+}
+
 /** What becomes of fires whose time went by while no engine ran. */
 export type Misfire = "all" | "from_now" | "last" | "none";
 
@@ -519,6 +902,16 @@ export interface NewBackfill {
 
 export interface NewRun {
   readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly run_at?: string | null;
+}
+
+export interface NewRunOfMany {
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly key?: string | null;
+}
+
+export interface NewRuns {
+  readonly runs: readonly (NewRunOfMany)[];
   readonly run_at?: string | null;
 }
 
@@ -543,6 +936,17 @@ export interface NextFire {
   readonly note: string | null;
 }
 
+/** The answer to who waits for notes. */
+export interface Note {
+  readonly renew: boolean;
+}
+
+/** Free slots for children, and the claim that they would be under. */
+export interface Offer {
+  readonly claim: string;
+  readonly slots: Readonly<Record<string, number>>;
+}
+
 /** One instant. */
 export interface OnceSpec {
   readonly type: "once";
@@ -561,9 +965,28 @@ export type Outcome = "excluded" | "exists" | "made";
 /** What a fire does while runs of earlier ones are open. */
 export type Overlap = "allow_all" | "buffer_all" | "buffer_one" | "cancel_other" | "skip" | "terminate_other";
 
+/** The run's parameter of this name. */
+export interface Parameter {
+  readonly type: "parameter";
+  readonly name: string;
+}
+
+export interface ParameterSpec {
+  readonly name: string;
+  readonly schema?: Readonly<Record<string, unknown>>;
+  readonly required?: boolean;
+  readonly default?: unknown;
+}
+
 export interface ParametersBeforeAfter {
   readonly before: Readonly<Record<string, unknown>> | null;
   readonly after: Readonly<Record<string, unknown>>;
+}
+
+export interface Parts {
+  readonly added: readonly (string)[];
+  readonly removed: readonly (string)[];
+  readonly changed: readonly (Changed)[];
 }
 
 /** Since when, and why. */
@@ -578,10 +1001,24 @@ export interface PauseChange {
   readonly name: string;
   readonly pause: Pause | null;
   readonly changed: boolean;
+  readonly pause_before: Pause | null;
 }
 
 export interface PauseNote {
   readonly note?: string | null;
+}
+
+/** A dag or a queue that is paused. */
+export interface PausedThing {
+  readonly what: "dag" | "queue";
+  readonly name: string;
+  readonly pause: Pause;
+}
+
+/** Some items of a list, in its order. */
+export interface PausedThingPage {
+  readonly items: readonly (PausedThing)[];
+  readonly next?: string | null;
 }
 
 /** The instants that a plug-in knows; see `plugged.py`. */
@@ -614,6 +1051,18 @@ export interface PreviewOrder {
   readonly count?: number;
 }
 
+export interface Priority {
+  readonly priority: number;
+}
+
+export interface PriorityOfChosen {
+  readonly runs?: readonly (number)[] | null;
+  readonly filter?: Filter | null;
+  readonly cursor?: string | null;
+  readonly limit?: number;
+  readonly priority: number;
+}
+
 /** Why a request was not done. */
 export interface Problem {
   readonly type: string;
@@ -634,6 +1083,21 @@ export interface Progress {
   readonly at: string | null;
 }
 
+export interface Prune {
+  readonly keep_seconds: number;
+  readonly dry_run?: boolean;
+}
+
+/** What went, or would go. */
+export interface Pruning {
+  readonly dry_run: boolean;
+  readonly finished_before: string;
+  readonly runs: number;
+  readonly periods: number;
+  readonly objects: number;
+  readonly more: boolean;
+}
+
 /** A queue with its lanes and the workers that serve it. */
 export interface QueueWhole {
   readonly name: string;
@@ -642,10 +1106,38 @@ export interface QueueWhole {
   readonly workers: readonly (string)[];
 }
 
+/** Always whole. */
+export interface QueuesChanged {
+  readonly topic: string;
+  readonly lanes: readonly (Lane)[];
+}
+
+/** What tasks in hand are made of. */
+export interface Read {
+  readonly versions?: readonly (number)[];
+  readonly schedules?: readonly (number)[];
+  readonly snapshots?: readonly (number)[];
+  readonly results?: readonly (number)[];
+  readonly parameters?: readonly (number)[];
+}
+
+export type Reason = "any_moment" | "backoff" | "cancelled" | "dag_paused" | "ended" | "failed" | "handed_back" | "jitter" | "no_engine" | "no_worker" | "no_worker_for_kind" | "no_worker_for_queue" | "others_first" | "parked" | "queue_paused" | "running" | "slots_busy" | "start_time" | "stopping" | "upstream_failed" | "worker_lost" | "workers_draining" | "workers_silent";
+
 /** An RFC 5545 rule, with a `DTSTART` line before it if it needs one; see `recurrence.py`. */
 export interface RecurrenceSpec {
   readonly type: "rrule";
   readonly rule: string;
+}
+
+export interface Refused {
+  readonly task: number;
+  readonly term: number;
+  readonly reason: string;
+}
+
+export interface Renewed {
+  readonly now: string;
+  readonly stops: readonly (Stop)[];
 }
 
 /** Which instants run again that have a run already. One that is open never does. */
@@ -654,6 +1146,27 @@ export type Reprocess = "all" | "failed" | "none";
 export interface Rerun {
   readonly tasks?: readonly (string)[] | null;
   readonly all?: boolean;
+}
+
+export interface RerunChosen {
+  readonly runs?: readonly (number)[] | null;
+  readonly filter?: Filter | null;
+  readonly cursor?: string | null;
+  readonly limit?: number;
+  readonly all?: boolean;
+}
+
+/** What a task before this one returned, or the part of it that `path` leads to. */
+export interface Result {
+  readonly type: "result";
+  readonly task: number;
+  readonly path?: readonly (string | number)[];
+}
+
+/** Changes of this topic were left out: what is known of it has to be read anew. */
+export interface Resync {
+  readonly topic: string;
+  readonly reason: string;
 }
 
 /** How often a task is tried and how long it rests between attempts. */
@@ -666,6 +1179,25 @@ export interface Retry {
   readonly jitter: number;
   readonly delays_seconds: readonly (number)[];
   readonly give_up_on: readonly (string)[];
+}
+
+/** How often a task is tried and how long it rests between attempts. */
+export interface RetrySpec {
+  readonly attempts?: number;
+  readonly backoff?: "delays" | "exponential" | "fixed" | "function";
+  readonly first_seconds?: number;
+  readonly factor?: number;
+  readonly cap_seconds?: number;
+  readonly jitter?: number;
+  readonly delays_seconds?: readonly (number)[];
+  readonly give_up_on?: readonly (string)[];
+}
+
+/** Claims to hand back as a whole, uncharged. */
+export interface Return {
+  readonly claims: readonly (string)[];
+  readonly reason?: string;
+  readonly begun?: readonly (readonly [number, number])[];
 }
 
 export type Role = "admin" | "operator" | "viewer" | "worker";
@@ -719,10 +1251,72 @@ export interface RunAgain {
   readonly reopened: readonly (string)[];
 }
 
+export interface RunChanged {
+  readonly topic: string;
+  readonly whole: boolean;
+  readonly run: Run;
+  readonly tasks: readonly (Task)[];
+}
+
+/** A run of which a task was closed by hand. */
+export interface RunMarked {
+  readonly id: number;
+  readonly dag: string;
+  readonly version: number;
+  readonly snapshot: string;
+  readonly state: RunState;
+  readonly trigger: string;
+  readonly created_by: string | null;
+  readonly rerun_of: number | null;
+  readonly created_at: string;
+  readonly due_at: string;
+  readonly schedule: string | null;
+  readonly fire_at: string | null;
+  readonly data_interval: DataInterval | null;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly duration_seconds: number | null;
+  readonly stop: string | null;
+  readonly task_count: number;
+  readonly open_tasks: number;
+  readonly failed_tasks: number;
+  readonly task: string;
+  readonly marked: "skipped" | "succeeded";
+  readonly repeated: boolean;
+  readonly stopped: boolean;
+  readonly opened: readonly (string)[];
+}
+
 /** Some items of a list, in its order. */
 export interface RunPage {
   readonly items: readonly (Run)[];
   readonly next?: string | null;
+}
+
+/** A run whose waiting tasks have another priority. */
+export interface RunReordered {
+  readonly id: number;
+  readonly dag: string;
+  readonly version: number;
+  readonly snapshot: string;
+  readonly state: RunState;
+  readonly trigger: string;
+  readonly created_by: string | null;
+  readonly rerun_of: number | null;
+  readonly created_at: string;
+  readonly due_at: string;
+  readonly schedule: string | null;
+  readonly fire_at: string | null;
+  readonly data_interval: DataInterval | null;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly duration_seconds: number | null;
+  readonly stop: string | null;
+  readonly task_count: number;
+  readonly open_tasks: number;
+  readonly failed_tasks: number;
+  readonly priority: number;
+  readonly changed_tasks: number;
 }
 
 export type RunState = "cancelled" | "failed" | "queued" | "running" | "succeeded";
@@ -750,6 +1344,7 @@ export interface RunStopping {
   readonly open_tasks: number;
   readonly failed_tasks: number;
   readonly asked_to_stop: number;
+  readonly had_ended: boolean;
 }
 
 /** A run with its parameters and tasks. */
@@ -778,9 +1373,19 @@ export interface RunWhole {
   readonly parameters: unknown;
   readonly error: TaskError | null;
   readonly failed_task: string | null;
+  readonly task_counts: Readonly<Record<string, number>>;
   readonly tasks: readonly (Task)[];
   readonly reruns: readonly (number)[];
   readonly backfill: number | null;
+}
+
+export interface RunsChanged {
+  readonly topic: string;
+  readonly runs: readonly (Run)[];
+}
+
+export interface RunsMade {
+  readonly runs: readonly (number)[];
 }
 
 /** A schedule in a list. */
@@ -874,6 +1479,14 @@ export interface ScheduleDocument {
   readonly versions: readonly (VersionOfSchedule)[];
 }
 
+/** A schedule that the file of a dag defines. */
+export interface ScheduleInCode {
+  readonly name: string;
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly note?: string;
+}
+
 export interface ScheduleOrder {
   /** A dag's name. */
   readonly dag: string;
@@ -917,8 +1530,36 @@ export interface ScheduleSpec {
 
 export type ScheduleState = "active" | "finished" | "paused";
 
+export interface Skipped {
+  readonly type: "Skipped";
+  readonly reason?: string;
+}
+
 /** How a task is run, and what a worker counts. */
 export type SlotKind = "async" | "command" | "process" | "thread";
+
+export interface Started {
+  readonly task: number;
+  readonly term: number;
+  readonly started_us: number;
+}
+
+/** Something that would move it on. */
+export interface Step {
+  readonly text: string;
+  readonly command?: string | null;
+}
+
+export interface Stop {
+  readonly task: number;
+  readonly term: number;
+  readonly kind: string;
+}
+
+export interface Succeeded {
+  readonly type: "Succeeded";
+  readonly result?: string;
+}
 
 /** One node of a run. */
 export interface Task {
@@ -961,7 +1602,44 @@ export interface TaskPage {
   readonly next?: string | null;
 }
 
+export interface TaskProgress {
+  readonly task: number;
+  readonly term: number;
+  readonly percent: number;
+  readonly text?: string;
+}
+
+export interface TaskSpec {
+  readonly name: string;
+  readonly entry: string;
+  readonly kind?: SlotKind;
+  readonly executor?: string;
+  readonly queue?: string;
+  readonly priority?: number;
+  readonly arguments?: Readonly<Record<string, Value | Parameter | Result | ListOf | MappingOf>>;
+  readonly retry?: RetrySpec;
+  readonly timeout_seconds?: number | null;
+  readonly max_lost?: number;
+  readonly on_lost?: "fail" | "retry";
+  readonly description?: string;
+}
+
 export type TaskState = "backoff" | "cancelled" | "failed" | "parked" | "ready" | "running" | "skipped" | "succeeded" | "upstream_failed" | "waiting";
+
+export interface Tasks {
+  readonly tasks: readonly (Claimed)[];
+  readonly work?: readonly (Work)[];
+}
+
+export interface TimedOut {
+  readonly type: "TimedOut";
+  readonly error: Error;
+}
+
+export interface ToVersion {
+  /** A version's number. */
+  readonly version: number;
+}
 
 /** A token in a list; its secret is not known. */
 export interface Token {
@@ -988,6 +1666,34 @@ export interface TokenPage {
   readonly next?: string | null;
 }
 
+/** Signs of life of tasks that last. */
+export interface Told {
+  readonly started?: readonly (Started)[];
+  readonly progress?: readonly (TaskProgress)[];
+}
+
+/** A file of the dags folder that could not be read. */
+export interface UnreadFile {
+  readonly file: string;
+  readonly line: number | null;
+  readonly message: string;
+  readonly seen_at: string;
+}
+
+/** Some items of a list, in its order. */
+export interface UnreadFilePage {
+  readonly items: readonly (UnreadFile)[];
+  readonly next?: string | null;
+}
+
+/** A literal, already JSON data. */
+export interface Value {
+  readonly type: "value";
+  readonly value?: unknown;
+}
+
+export type Verdict = "broken" | "ok" | "unknown" | "warning";
+
 /** A version of a dag. */
 export interface Version {
   readonly version: number;
@@ -997,6 +1703,15 @@ export interface Version {
   readonly code_bytes: number | null;
   readonly in_use: boolean;
   readonly in_folder: boolean;
+}
+
+/** What a rollback came to. */
+export interface VersionChange {
+  readonly dag: string;
+  readonly version_before: number;
+  readonly version: number;
+  readonly snapshot: string;
+  readonly rolled_back_at: string | null;
 }
 
 /** A schedule as it was, or is, and in force from when until when. */
@@ -1014,6 +1729,14 @@ export interface VersionOfSchedule {
 export interface VersionPage {
   readonly items: readonly (Version)[];
   readonly next?: string | null;
+}
+
+/** What changed in a dag from one version to another. */
+export interface VersionsDiffer {
+  readonly dag: string;
+  readonly before: number;
+  readonly after: number;
+  readonly difference: DifferencesDifference;
 }
 
 export interface Which {
@@ -1043,8 +1766,35 @@ export interface WholeSpec {
   readonly pause_after_failures?: number | null;
 }
 
+/** Why a run or a task stands where it stands, and what would move it on. */
 export interface Why {
-  readonly note?: string;
+  readonly run: number;
+  readonly dag: string;
+  readonly task: string | null;
+  readonly state: string;
+  readonly headline: string;
+  readonly causes: readonly (Cause)[];
+  readonly more: number;
+  readonly dag_pause: Pause | null;
+  readonly dag_gone_at: string | null;
+}
+
+/** A claim: for so many free slots, and how long to wait for the first task. */
+export interface Wish {
+  readonly claim: string;
+  readonly slots: Readonly<Record<string, number>>;
+  readonly wait_seconds?: number;
+  readonly prepared?: boolean;
+}
+
+/** A task for who does not read specs: what it is called, and its arguments. */
+export interface Work {
+  readonly dag: string;
+  readonly task: string;
+  readonly kind: SlotKind;
+  readonly entry: string;
+  readonly arguments: unknown;
+  readonly timeout_seconds: number | null;
 }
 
 /** A living worker and what it has in hand. */
@@ -1069,6 +1819,13 @@ export interface WorkerPage {
   readonly next?: string | null;
 }
 
+export interface WorkersChanged {
+  readonly topic: string;
+  readonly whole: boolean;
+  readonly workers: readonly (Worker)[];
+  readonly gone: readonly (number)[];
+}
+
 /** When, and how. What is left out has its default. */
 export interface WrittenSpec {
   readonly timezone?: string;
@@ -1090,6 +1847,57 @@ export interface WrittenSpec {
   readonly when: readonly (string | CronSpec | IntervalSpec | OnceSpec | DatesSpec | RecurrenceSpec | PluginSpec)[];
 }
 
+/** One of `command`, `http` and `task`, and what it waits for. */
+export interface WrittenTask {
+  readonly name: string;
+  readonly command?: readonly (unknown)[] | null;
+  readonly cwd?: string | null;
+  readonly http?: string | Readonly<Record<string, unknown>> | null;
+  readonly task?: string | null;
+  readonly kind?: SlotKind | null;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly after?: readonly (string)[];
+  readonly retries?: number | null;
+  readonly timeout?: string | number | null;
+  readonly priority?: number;
+  readonly queue?: string;
+  readonly description?: string;
+}
+
+export interface OperationsHealth {
+  readonly status: string;
+}
+
+export interface DifferencesDifference {
+  readonly dag: readonly (Change)[];
+  readonly parameters: Parts;
+  readonly tasks: Parts;
+  readonly edges: Edges;
+}
+
+export type DifferingDifference = "added" | "moved" | "removed";
+
+/** How all of it is. */
+export interface ChecksHealth {
+  readonly ok: boolean;
+  readonly checks: readonly (Check)[];
+}
+
+/** Nothing more will come. */
+export interface StreamShapesEnd {
+  readonly reason: string;
+}
+
+/** How one attempt ended. */
+export interface WorkerProtocolEnd {
+  readonly task: number;
+  readonly term: number;
+  readonly outcome: Succeeded | Failed | TimedOut | Skipped | Lost | Cancelled | HandedBack;
+  readonly started_us?: number | null;
+  readonly finished_us?: number | null;
+  readonly chained?: boolean;
+}
+
 /** What each operation takes and answers. */
 export interface Operations {
   /** Dags, by name. */
@@ -1099,6 +1907,20 @@ export interface Operations {
     body: undefined;
     answer: DagPage;
   };
+  /** Make a dag from JSON, or a new version of it: all of it, as it is to be. */
+  write_dag: {
+    parts: object;
+    query: object;
+    body: DagBody;
+    answer: DagWritten;
+  };
+  /** Files of dags that could not be read, and why. What was read of them before is in force. */
+  list_file_problems: {
+    parts: object;
+    query: object;
+    body: undefined;
+    answer: UnreadFilePage;
+  };
   /** One dag with its parameters and tasks, as a trigger uses it now. */
   show_dag: {
     parts: { dag: string };
@@ -1106,12 +1928,40 @@ export interface Operations {
     body: undefined;
     answer: DagWhole;
   };
-  /** The versions of a dag, the newest first. */
-  list_dag_versions: {
+  /** Take a dag away that was written as JSON, and its schedules. */
+  remove_dag: {
     parts: { dag: string };
     query: object;
     body: undefined;
+    answer: DagRemoved;
+  };
+  /** The versions of a dag, the newest first; the oldest are not told. */
+  list_dag_versions: {
+    parts: { dag: string };
+    query: { limit?: number };
+    body: undefined;
     answer: VersionPage;
+  };
+  /** What changed in a dag from one version to another. */
+  diff_versions: {
+    parts: { dag: string };
+    query: { before: number; after: number };
+    body: undefined;
+    answer: VersionsDiffer;
+  };
+  /** Let triggers of a dag use this version, with its code. */
+  roll_back: {
+    parts: { dag: string };
+    query: object;
+    body: ToVersion;
+    answer: VersionChange;
+  };
+  /** Let engines ask their repositories of dags now, not in a while. */
+  refresh_dags: {
+    parts: object;
+    query: object;
+    body: undefined;
+    answer: Asked;
   };
   /** Hold a dag: none of its tasks is handed to a worker any more. What runs goes on. */
   pause_dag: {
@@ -1137,16 +1987,23 @@ export interface Operations {
   /** Runs of a dag, the newest first. */
   list_dag_runs: {
     parts: { dag: string };
-    query: { state?: RunState; trigger?: "backfill" | "event" | "manual" | "rerun" | "schedule" | "upstream"; since?: string; until?: string; limit?: number; cursor?: string; fields?: string };
+    query: { state?: RunState; trigger?: "backfill" | "event" | "manual" | "rerun" | "schedule" | "upstream"; since?: string; until?: string; before?: number; limit?: number; cursor?: string; fields?: string };
     body: undefined;
     answer: RunPage;
   };
   /** One run of a dag, as `/runs/{run}` tells it. */
   show_dag_run: {
     parts: { dag: string; run: number };
-    query: object;
+    query: { wait?: number; task_state?: readonly (TaskState)[]; tasks_max?: number; result_bytes?: number; fields?: string };
     body: undefined;
     answer: RunWhole;
+  };
+  /** Start many runs of a dag, all or none; an error says which of them cannot be. */
+  create_runs: {
+    parts: { dag: string };
+    query: object;
+    body: NewRuns;
+    answer: RunsMade;
   };
   /** Make a job of a command, a request or a task; without a schedule it runs at once. */
   create_job: {
@@ -1200,14 +2057,14 @@ export interface Operations {
   /** Runs, the newest first. */
   list_runs: {
     parts: object;
-    query: { state?: RunState; trigger?: "backfill" | "event" | "manual" | "rerun" | "schedule" | "upstream"; since?: string; until?: string; limit?: number; cursor?: string; fields?: string; dag?: string };
+    query: { state?: RunState; trigger?: "backfill" | "event" | "manual" | "rerun" | "schedule" | "upstream"; since?: string; until?: string; before?: number; limit?: number; cursor?: string; fields?: string; dag?: string };
     body: undefined;
     answer: RunPage;
   };
   /** One run with its parameters, its tasks and their attempts. */
   show_run: {
     parts: { run: number };
-    query: object;
+    query: { wait?: number; task_state?: readonly (TaskState)[]; tasks_max?: number; result_bytes?: number; fields?: string };
     body: undefined;
     answer: RunWhole;
   };
@@ -1225,10 +2082,31 @@ export interface Operations {
     body: undefined;
     answer: AttemptPage;
   };
-  /** What an attempt wrote, by byte range. */
+  /** Why a run, or one task of it, stands where it stands, and what would move it on. */
+  why: {
+    parts: { run: number };
+    query: { task?: string };
+    body: undefined;
+    answer: Why;
+  };
+  /** Two runs side by side: versions, parameters, and each task. */
+  compare: {
+    parts: { run: number; other: number };
+    query: object;
+    body: undefined;
+    answer: Comparison;
+  };
+  /** The logs of a run's tasks, in the order of its dag: how long they are, and how they end. */
+  list_logs: {
+    parts: { run: number };
+    query: { task?: string; cursor?: string };
+    body: undefined;
+    answer: LogPage;
+  };
+  /** What an attempt wrote, by byte range, or as it comes. */
   read_log: {
     parts: { run: number; task: string; number: number };
-    query: object;
+    query: { term?: number; offset?: number; wait?: number };
     body: undefined;
     answer: string;
   };
@@ -1252,6 +2130,41 @@ export interface Operations {
     query: object;
     body: undefined;
     answer: Run;
+  };
+  /** Close a task by hand: what comes after it goes on as if it had ended so. */
+  mark: {
+    parts: { run: number; task: string };
+    query: object;
+    body: Mark;
+    answer: RunMarked;
+  };
+  /** Give all tasks of a run that no worker has yet another priority. */
+  set_priority: {
+    parts: { run: number };
+    query: object;
+    body: Priority;
+    answer: RunReordered;
+  };
+  /** Stop many runs. */
+  cancel_runs: {
+    parts: object;
+    query: object;
+    body: CancelChosen | undefined;
+    answer: Done;
+  };
+  /** Run again what failed or was cancelled in many runs, each in the same run. */
+  rerun_runs: {
+    parts: object;
+    query: object;
+    body: RerunChosen | undefined;
+    answer: Done;
+  };
+  /** Give all tasks of many runs that no worker has yet another priority. */
+  set_priorities: {
+    parts: object;
+    query: object;
+    body: PriorityOfChosen;
+    answer: Done;
   };
   /** Schedules, by name. */
   list_schedules: {
@@ -1315,6 +2228,34 @@ export interface Operations {
     query: { days?: number; since?: string };
     body: ScheduleOrder;
     answer: ScheduleDiff;
+  };
+  /** All calendars by name, and how many schedules leave out their days. */
+  list_calendars: {
+    parts: object;
+    query: object;
+    body: undefined;
+    answer: CalendarLinePage;
+  };
+  /** One calendar: what it holds, the days to come, and which schedules leave them out. */
+  show_calendar: {
+    parts: { calendar: string };
+    query: object;
+    body: undefined;
+    answer: Calendar;
+  };
+  /** Make a calendar hold these days and no others. */
+  put_calendar: {
+    parts: { calendar: string };
+    query: object;
+    body: Days | undefined;
+    answer: CalendarPut;
+  };
+  /** Remove a calendar that no schedule excludes any more. */
+  remove_calendar: {
+    parts: { calendar: string };
+    query: object;
+    body: undefined;
+    answer: CalendarRemoved;
   };
   /** Make runs for instants of the past; engines do it from now on. */
   create_backfill: {
@@ -1397,14 +2338,14 @@ export interface Operations {
   retry_group: {
     parts: { group: string };
     query: object;
-    body: Why | undefined;
+    body: LetterNote | undefined;
     answer: LettersRetried;
   };
   /** Take all dead letters of a group off the list. */
   discard_group: {
     parts: { group: string };
     query: object;
-    body: Why | undefined;
+    body: LetterNote | undefined;
     answer: LettersDiscarded;
   };
   /** What waits and what runs, by queue and slot kind; queues where nothing does are left out. */
@@ -1413,6 +2354,13 @@ export interface Operations {
     query: object;
     body: undefined;
     answer: LanePage;
+  };
+  /** Dags and queues that are paused; those that were paused first come first. */
+  list_pauses: {
+    parts: object;
+    query: object;
+    body: undefined;
+    answer: PausedThingPage;
   };
   /** One queue with the workers that serve it. */
   show_queue: {
@@ -1442,6 +2390,90 @@ export interface Operations {
     body: undefined;
     answer: WorkerPage;
   };
+  /** Take a lease, for queues that the token is bound to. */
+  join: {
+    parts: { worker: string };
+    query: object;
+    body: Join;
+    answer: Joined;
+  };
+  /** Give the lease back, when everything in hand has been reported. */
+  leave: {
+    parts: { worker: string };
+    query: object;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Tasks for free slots, as soon as there is one. */
+  claim_tasks: {
+    parts: { worker: string };
+    query: object;
+    body: Wish;
+    answer: Tasks;
+  };
+  /** Renew the lease, and learn what is to stop. Claims that are not named are handed back. */
+  renew_lease: {
+    parts: { worker: string };
+    query: object;
+    body: Beat | undefined;
+    answer: Renewed;
+  };
+  /** Wait until something in hand is to stop. */
+  await_note: {
+    parts: { worker: string };
+    query: { wait_seconds?: number };
+    body: undefined;
+    answer: Note;
+  };
+  /** Report how attempts ended, each under its term. The answer may bring the next tasks. */
+  report_ends: {
+    parts: { worker: string };
+    query: object;
+    body: Ends;
+    answer: Ended;
+  };
+  /** Append to the logs of attempts in hand. */
+  append_logs: {
+    parts: { worker: string };
+    query: object;
+    body: Chunks;
+    answer: undefined;
+  };
+  /** Tell which attempts in hand have started, and how far they are. */
+  tell_progress: {
+    parts: { worker: string };
+    query: object;
+    body: Told | undefined;
+    answer: undefined;
+  };
+  /** Hand claims back as a whole, uncharged. */
+  return_claims: {
+    parts: { worker: string };
+    query: object;
+    body: Return;
+    answer: undefined;
+  };
+  /** What tasks in hand are made of: specs, results of parents, large parameters. */
+  read_inputs: {
+    parts: { worker: string };
+    query: object;
+    body: Read | undefined;
+    answer: Found;
+  };
+  /** The packed files that a task in hand is made of. */
+  fetch_code: {
+    parts: { worker: string; snapshot: number };
+    query: object;
+    body: undefined;
+    answer: string;
+  };
+  /** Changes of topics as server-sent events. */
+  listen: {
+    parts: object;
+    query: { topics: string; seconds?: number };
+    body: undefined;
+    answer: string;
+  };
   /** All tokens, the newest first; their secrets are not known. */
   list_tokens: {
     parts: object;
@@ -1463,18 +2495,46 @@ export interface Operations {
     body: undefined;
     answer: Token;
   };
+  /** Checks, each with a verdict, what was found and what to do. */
+  doctor: {
+    parts: object;
+    query: object;
+    body: undefined;
+    answer: ChecksHealth;
+  };
+  /** Let go of finished runs that are older than is kept, with their logs and results. */
+  prune: {
+    parts: object;
+    query: object;
+    body: Prune;
+    answer: Pruning;
+  };
+  /** The database's clock, by which everything happens. */
+  clock: {
+    parts: object;
+    query: object;
+    body: undefined;
+    answer: Clock;
+  };
 }
 
 /** Where each operation is. */
 export const OPERATIONS = {
   list_dags: ["GET", "/api/v1/dags"],
+  write_dag: ["POST", "/api/v1/dags"],
+  list_file_problems: ["GET", "/api/v1/file-problems"],
   show_dag: ["GET", "/api/v1/dags/{dag}"],
+  remove_dag: ["DELETE", "/api/v1/dags/{dag}"],
   list_dag_versions: ["GET", "/api/v1/dags/{dag}/versions"],
+  diff_versions: ["GET", "/api/v1/dags/{dag}/diff"],
+  roll_back: ["POST", "/api/v1/dags/{dag}/rollback"],
+  refresh_dags: ["POST", "/api/v1/dags/refresh"],
   pause_dag: ["POST", "/api/v1/dags/{dag}/pause"],
   resume_dag: ["POST", "/api/v1/dags/{dag}/resume"],
   create_run: ["POST", "/api/v1/dags/{dag}/runs"],
   list_dag_runs: ["GET", "/api/v1/dags/{dag}/runs"],
   show_dag_run: ["GET", "/api/v1/dags/{dag}/runs/{run}"],
+  create_runs: ["POST", "/api/v1/dags/{dag}/runs/bulk"],
   create_job: ["POST", "/api/v1/jobs"],
   list_jobs: ["GET", "/api/v1/jobs"],
   create_jobs: ["POST", "/api/v1/jobs/bulk"],
@@ -1486,10 +2546,18 @@ export const OPERATIONS = {
   show_run: ["GET", "/api/v1/runs/{run}"],
   list_tasks: ["GET", "/api/v1/runs/{run}/tasks"],
   list_attempts: ["GET", "/api/v1/runs/{run}/tasks/{task}/attempts"],
+  why: ["GET", "/api/v1/runs/{run}/why"],
+  compare: ["GET", "/api/v1/runs/{run}/compare/{other}"],
+  list_logs: ["GET", "/api/v1/runs/{run}/logs"],
   read_log: ["GET", "/api/v1/runs/{run}/tasks/{task}/attempts/{number}/logs"],
   cancel_run: ["POST", "/api/v1/runs/{run}/cancel"],
   rerun_run: ["POST", "/api/v1/runs/{run}/rerun"],
   rerun_latest: ["POST", "/api/v1/runs/{run}/rerun-latest"],
+  mark: ["POST", "/api/v1/runs/{run}/tasks/{task}/mark"],
+  set_priority: ["POST", "/api/v1/runs/{run}/priority"],
+  cancel_runs: ["POST", "/api/v1/runs/bulk/cancel"],
+  rerun_runs: ["POST", "/api/v1/runs/bulk/rerun"],
+  set_priorities: ["POST", "/api/v1/runs/bulk/priority"],
   list_schedules: ["GET", "/api/v1/schedules"],
   show_schedule: ["GET", "/api/v1/schedules/{schedule}"],
   put_schedule: ["PUT", "/api/v1/schedules/{schedule}"],
@@ -1499,6 +2567,10 @@ export const OPERATIONS = {
   preview_spec: ["POST", "/api/v1/schedules/preview"],
   preview_schedule: ["GET", "/api/v1/schedules/{schedule}/preview"],
   diff_schedule: ["POST", "/api/v1/schedules/{schedule}/diff"],
+  list_calendars: ["GET", "/api/v1/calendars"],
+  show_calendar: ["GET", "/api/v1/calendars/{calendar}"],
+  put_calendar: ["PUT", "/api/v1/calendars/{calendar}"],
+  remove_calendar: ["DELETE", "/api/v1/calendars/{calendar}"],
   create_backfill: ["POST", "/api/v1/backfills"],
   list_backfills: ["GET", "/api/v1/backfills"],
   estimate_backfill: ["POST", "/api/v1/backfills/preview"],
@@ -1513,11 +2585,27 @@ export const OPERATIONS = {
   retry_group: ["POST", "/api/v1/dead-letters/{group}/retry"],
   discard_group: ["POST", "/api/v1/dead-letters/{group}/discard"],
   list_queues: ["GET", "/api/v1/queues"],
+  list_pauses: ["GET", "/api/v1/pauses"],
   show_queue: ["GET", "/api/v1/queues/{queue}"],
   pause_queue: ["POST", "/api/v1/queues/{queue}/pause"],
   resume_queue: ["POST", "/api/v1/queues/{queue}/resume"],
   list_workers: ["GET", "/api/v1/workers"],
+  join: ["PUT", "/api/v1/workers/{worker}"],
+  leave: ["DELETE", "/api/v1/workers/{worker}"],
+  claim_tasks: ["POST", "/api/v1/workers/{worker}/claims"],
+  renew_lease: ["POST", "/api/v1/workers/{worker}/beats"],
+  await_note: ["GET", "/api/v1/workers/{worker}/notes"],
+  report_ends: ["POST", "/api/v1/workers/{worker}/ends"],
+  append_logs: ["POST", "/api/v1/workers/{worker}/logs"],
+  tell_progress: ["POST", "/api/v1/workers/{worker}/progress"],
+  return_claims: ["POST", "/api/v1/workers/{worker}/returns"],
+  read_inputs: ["POST", "/api/v1/workers/{worker}/inputs"],
+  fetch_code: ["GET", "/api/v1/workers/{worker}/snapshots/{snapshot}"],
+  listen: ["GET", "/api/v1/stream"],
   list_tokens: ["GET", "/api/v1/tokens"],
   make_token: ["POST", "/api/v1/tokens"],
   delete_token: ["DELETE", "/api/v1/tokens/{token}"],
+  doctor: ["GET", "/api/v1/doctor"],
+  prune: ["POST", "/api/v1/prune"],
+  clock: ["GET", "/api/v1/clock"],
 } as const satisfies Record<keyof Operations, readonly [string, string]>;

@@ -220,7 +220,9 @@ async def retry_group(call: Call, group: GroupId, body: LetterNote) -> letter_sh
     needs=Role.OPERATOR,
     example=Example(path=_GROUP.path, body=_NOTED),
 )
-async def discard_group(call: Call, group: GroupId, body: LetterNote) -> letter_shapes.LettersDiscarded:
+async def discard_group(
+    call: Call, group: GroupId, body: LetterNote
+) -> letter_shapes.LettersDiscarded:
     """Take all dead letters of a group off the list."""
     return told_discarded(await _redriven(call, "discard", Which([group], note=body.note)))
 
