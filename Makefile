@@ -35,15 +35,20 @@ bench-check: install ## Measure briefly and compare with bench/baseline.json
 ##@ Change it
 
 .PHONY: test
-test: install ## Run the tests but those of tests/fault (WORKERS=2, ARGS="-k lease")
+test: install ## Run the tests but those of tests/fault and tests/page (WORKERS=2, ARGS="-k lease")
 	@$(SAY) "pytest, $(WORKERS) at a time"
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --ignore tests/fault $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --ignore tests/fault --ignore tests/page $(ARGS)
 
 .PHONY: fault
 fault: WORKERS = 3# most of these tests wait for somebody
 fault: install ## Try to break every promise: storms, races, crash points, the bug museum
 	@$(SAY) "pytest tests/fault, $(WORKERS) at a time"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/fault $(ARGS)
+
+.PHONY: browser
+browser: install ## Click through the page in a real browser
+	@$(SAY) "pytest tests/page, $(WORKERS) at a time"
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile tests/page $(ARGS)
 
 .PHONY: storm
 storm: install ## Storms and races with random seeds (ARGS="--minutes 20")
