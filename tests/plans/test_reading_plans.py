@@ -68,3 +68,21 @@ async def test_reruns_of_a_run_are_found_by_index(plain_connection: Connection) 
     run_id = await plain_connection.fetchval("select max(id) from mainspring.run")
     plan = await explain(plain_connection, "list_reruns", run_id, 100, run=True)
     assert not plan.read_whole() & {"run", "run_history_1"}, plan.text
+
+
+async def test_a_grid_reads_the_tasks_of_its_runs_and_no_others(
+    plain_connection: Connection,
+) -> None:
+    dag_id = await plain_connection.fetchval("select id from mainspring.dag where name = 'diamond'")
+    asked = (1, dag_id, NO_ID, 25, ["waiting", "ready", "running", "succeeded"])
+    plan = await explain(plain_connection, "page_grid", *asked, run=True)
+    assert not plan.read_whole() & {"run", "task", "task_history_1"}, plan.text
+    read = [node.handled for node in plan.cte("seen").walk() if node.relation == "run"]
+    assert max(read) < 1000, plan.text
+
+
+async def test_strips_cost_a_look_for_each_run_that_they_show(
+    plain_connection: Connection,
+) -> None:
+    plan = await explain(plain_connection, "page_strips", 1, "", 100, 14, run=True)
+    assert not plan.read_whole() & {"run", "task"}, plan.text

@@ -17,7 +17,7 @@ _USE = re.compile(r"^-- with part: (\w+)\n", re.MULTILINE)
 _FILES = (
     *("runs", "attempts", "gateway", "duties", "dags", "history"),
     *("hand", "logs", "pauses", "reading", "schedules", "backfills", "jobs", "server"),
-    "changes",
+    *("changes", "grid"),
     "invariants",
 )
 

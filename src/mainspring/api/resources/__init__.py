@@ -8,6 +8,7 @@ from mainspring.api.resources.backfills import backfills
 from mainspring.api.resources.calendars import calendars
 from mainspring.api.resources.care import care
 from mainspring.api.resources.dead_letters import dead_letters
+from mainspring.api.resources.grid import grid
 from mainspring.api.resources.jobs import jobs
 from mainspring.api.resources.many_runs import runs
 from mainspring.api.resources.operations import operations
@@ -24,6 +25,7 @@ RESOURCES: Sequence[Resource] = (
     dags,
     jobs,
     runs,
+    grid,
     schedules,
     calendars,
     backfills,
