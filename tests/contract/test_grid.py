@@ -116,3 +116,9 @@ def test_marks_that_do_not_fit_the_order_stay_as_they_are() -> None:
 
 def test_every_state_has_a_mark() -> None:
     assert len(TaskState) <= 36
+
+
+async def test_of_a_dag_some_fields_can_be_asked_for(api: Api, finished: int) -> None:
+    told = (await api.get("/dags/daily_sales?fields=name,task_count")).json()
+    assert told == {"name": "daily_sales", "task_count": 2}
+    assert (await api.get("/dags/daily_sales?fields=colour")).status_code == 422

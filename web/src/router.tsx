@@ -34,11 +34,37 @@ const root = createRootRoute({
 const dags = createRoute({
   getParentRoute: () => root,
   path: "/dags",
-  validateSearch: (given: Record<string, unknown>): { text?: string; tag?: string } => ({
+  validateSearch: (given: Record<string, unknown>): { text?: string; tag?: string; owner?: string } => ({
     ...text(given, "text"),
     ...text(given, "tag"),
+    ...text(given, "owner"),
   }),
   component: lazyRouteComponent(() => import("~/views/dags/Dags")),
+});
+
+interface DagSearch {
+  readonly tab?: string;
+  readonly run?: number;
+  readonly open?: string;
+  readonly task?: string;
+  readonly schedule?: string;
+  readonly before?: number;
+  readonly after?: number;
+}
+
+const dag = createRoute({
+  getParentRoute: () => root,
+  path: "/dags/$dag",
+  validateSearch: (given: Record<string, unknown>): DagSearch => ({
+    ...text(given, "tab"),
+    ...count(given, "run"),
+    ...text(given, "open"),
+    ...text(given, "task"),
+    ...text(given, "schedule"),
+    ...count(given, "before"),
+    ...count(given, "after"),
+  }),
+  component: lazyRouteComponent(() => import("~/views/dags/Dag")),
 });
 
 const runs = createRoute({
@@ -66,8 +92,13 @@ function text<Name extends string>(given: Record<string, unknown>, name: Name) {
   return typeof value === "string" && value !== "" ? ({ [name]: value } as { [N in Name]: string }) : {};
 }
 
+function count<Name extends string>(given: Record<string, unknown>, name: Name) {
+  const value = Number(given[name]);
+  return Number.isSafeInteger(value) && value > 0 ? ({ [name]: value } as { [N in Name]: number }) : {};
+}
+
 export const router = createRouter({
-  routeTree: root.addChildren([dags, runs, run]),
+  routeTree: root.addChildren([dags, dag, runs, run]),
   defaultPreload: "intent",
   scrollRestoration: true,
 });

@@ -4,7 +4,10 @@ import { infiniteQueryOptions, QueryClient, queryOptions } from "@tanstack/react
 
 import { ask, Refused, type Operation, type Answer } from "~/api/call";
 import type { IconName } from "~/components/Icon";
-import type { RunState } from "~/generated/api";
+import type { DagWhole, Grid, RunState } from "~/generated/api";
+import { refreshed } from "~/lib/cells";
+
+export type DagHead = Omit<DagWhole, "tasks" | "snapshot" | "notify" | "timeout_seconds" | "version_created_at" | "changed_at">;
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -31,6 +34,61 @@ export function dag(name: string) {
     queryKey: ["dag", name],
     queryFn: ({ signal }) => ask("show_dag", { parts: { dag: name }, signal }),
     meta: { topics: ["dags"] },
+  });
+}
+
+const HEAD_FIELDS = [
+  ...["name", "version", "file", "description", "doc", "owner", "tags", "gone_at", "rolled_back_at"],
+  ...["pause", "schedules", "parameters", "task_count"],
+].join();
+
+/** A dag without its tasks, of which there may be ten thousand. */
+export function dagHead(name: string) {
+  return queryOptions({
+    queryKey: ["dag", name, "head"],
+    queryFn: async ({ signal }) =>
+      (await ask("show_dag", { parts: { dag: name }, query: { fields: HEAD_FIELDS }, signal })) as DagHead,
+    meta: { topics: ["dags"] },
+  });
+}
+
+/** The last runs of every dag, by its name. */
+export function strips() {
+  return queryOptions({
+    queryKey: ["strips"],
+    queryFn: async ({ signal }) =>
+      new Map((await whole("show_strips", { runs: 14 }, signal)).map((each) => [each.dag, each.runs])),
+    meta: { topics: ["runs"] },
+  });
+}
+
+/** Tasks and edges of a version, which never change; without one, as a trigger uses them now. */
+export function graph(name: string, version?: number) {
+  return queryOptions({
+    queryKey: ["graph", name, version ?? "now"],
+    queryFn: ({ signal }) => ask("show_graph", { parts: { dag: name }, query: { version }, signal }),
+    ...(version === undefined ? { meta: { topics: ["dags"] } } : { staleTime: Infinity }),
+  });
+}
+
+export function grid(name: string) {
+  const queryKey = ["grid", name] as const;
+  return queryOptions({
+    queryKey,
+    queryFn: async ({ signal }): Promise<Grid> =>
+      refreshed(
+        queryClient.getQueryData<Grid>(queryKey),
+        await ask("show_grid", { parts: { dag: name }, query: { runs: 50 }, signal }),
+      ),
+    meta: { topics: [`runs:dag=${name}`] },
+  });
+}
+
+export function timeline(id: number) {
+  return queryOptions({
+    queryKey: ["timeline", id],
+    queryFn: ({ signal }) => ask("show_timeline", { parts: { run: id }, signal }),
+    meta: { topics: [`run:${id}`] },
   });
 }
 

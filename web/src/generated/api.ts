@@ -1924,7 +1924,7 @@ export interface Operations {
   /** One dag with its parameters and tasks, as a trigger uses it now. */
   show_dag: {
     parts: { dag: string };
-    query: object;
+    query: { fields?: string };
     body: undefined;
     answer: DagWhole;
   };

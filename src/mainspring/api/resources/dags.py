@@ -81,9 +81,14 @@ async def list_file_problems(call: Call) -> Page[shapes.UnreadFile]:
     return Page([shapes.file_problem(line) for line in lines])
 
 
+class OneDag(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    fields: Fields | None = None
+
+
 @dags.get("/dags/{dag}", needs=Role.VIEWER, shared=True, example=_DAG)
-async def show_dag(call: Call, dag: DagName) -> shapes.DagWhole:
+async def show_dag(call: Call, dag: DagName, query: OneDag) -> shapes.DagWhole:
     """One dag with its parameters and tasks, as a trigger uses it now."""
+    check_fields(shapes.DagWhole, query.fields)
 
     async def read(connection: Connection) -> shapes.DagWhole:
         row = await known_dag(connection, dag)

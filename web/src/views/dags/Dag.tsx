@@ -1,0 +1,81 @@
+/** One dag: its runs task by task, its graph, when it runs, how it has done, what it was before. */
+
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { lazy, Suspense, useState } from "react";
+
+import { useTopics } from "~/api/live";
+import { dagHead, type DagHead } from "~/api/queries";
+import { Button } from "~/components/Button";
+import { Icon } from "~/components/Icon";
+import { Loading, Trouble } from "~/components/Notice";
+import { Page } from "~/components/Page";
+import { Badge } from "~/components/State";
+import { Tabs } from "~/components/Tabs";
+import { PauseButton } from "~/views/dags/PauseButton";
+import { Trigger } from "~/views/dags/Trigger";
+
+const route = getRouteApi("/dags/$dag");
+
+const GridTab = lazy(() => import("~/views/dags/GridTab"));
+
+export default function Dag() {
+  const { dag: name } = route.useParams();
+  const search = route.useSearch();
+  useTopics("dags");
+  const [asking, setAsking] = useState(false);
+  const { data: dag, error } = useQuery(dagHead(name));
+  const tab = search.tab ?? "grid";
+  return (
+    <Page
+      title={name}
+      crumbs={[{ name: "Dags", to: "/dags" }]}
+      about={dag && <About dag={dag} />}
+      actions={
+        dag && (
+          <>
+            <PauseButton dag={name} pause={dag.pause} />
+            <Button look="main" disabled={dag.gone_at !== null} onClick={() => setAsking(true)}>
+              <Icon name="play" />
+              Trigger
+            </Button>
+          </>
+        )
+      }
+    >
+      {error !== null && <Trouble error={error} />}
+      <Tabs
+        label={`Faces of ${name}`}
+        chosen={tab}
+        tabs={[
+          { name: "Grid", value: "grid" },
+        ]}
+      />
+      <Suspense fallback={<Loading rows={8} />}>
+        {tab === "grid" && <GridTab dag={name} search={search} trigger={() => setAsking(true)} />}
+      </Suspense>
+      {asking && <Trigger dag={name} close={() => setAsking(false)} />}
+    </Page>
+  );
+}
+
+function About({ dag }: { dag: DagHead }) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      {dag.pause !== null && <Badge tone="warn">Paused</Badge>}
+      {dag.gone_at !== null && <Badge tone="bad">No file defines it any more</Badge>}
+      {dag.rolled_back_at !== null && <Badge tone="warn">Rolled back</Badge>}
+      {dag.description !== "" && <span>{dag.description}</span>}
+      <span className="text-faint">
+        {[dag.owner && `owned by ${dag.owner}`, dag.file && `in ${dag.file}`, `version ${dag.version}`]
+          .filter(Boolean)
+          .join(" · ")}
+      </span>
+      {dag.schedules.map((each) => (
+        <span key={each.name} className="text-faint">
+          {each.paused ? `${each.words} (paused)` : each.words}
+        </span>
+      ))}
+    </div>
+  );
+}
