@@ -84,7 +84,7 @@ export function stateOf(cell: string, states: readonly TaskState[] = TASK_STATES
 }
 
 /** What to see first in a group: trouble, then what moves, then what waits, then what is over. */
-const WORST: readonly TaskState[] = [
+export const WORST: readonly TaskState[] = [
   "failed",
   "upstream_failed",
   "backoff",

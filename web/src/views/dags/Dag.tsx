@@ -18,6 +18,7 @@ import { Trigger } from "~/views/dags/Trigger";
 const route = getRouteApi("/dags/$dag");
 
 const GridTab = lazy(() => import("~/views/dags/GridTab"));
+const GraphTab = lazy(() => import("~/views/dags/GraphTab"));
 
 export default function Dag() {
   const { dag: name } = route.useParams();
@@ -49,10 +50,12 @@ export default function Dag() {
         chosen={tab}
         tabs={[
           { name: "Grid", value: "grid" },
+          { name: "Graph", value: "graph" },
         ]}
       />
       <Suspense fallback={<Loading rows={8} />}>
         {tab === "grid" && <GridTab dag={name} search={search} trigger={() => setAsking(true)} />}
+        {tab === "graph" && <GraphTab dag={name} search={search} />}
       </Suspense>
       {asking && <Trigger dag={name} close={() => setAsking(false)} />}
     </Page>
