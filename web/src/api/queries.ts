@@ -4,7 +4,7 @@ import { infiniteQueryOptions, QueryClient, queryOptions } from "@tanstack/react
 
 import { ask, Refused, type Operation, type Answer } from "~/api/call";
 import type { IconName } from "~/components/Icon";
-import type { DagWhole, Grid, RunState } from "~/generated/api";
+import type { DagWhole, Grid, Run, RunState } from "~/generated/api";
 import { refreshed } from "~/lib/cells";
 
 export type DagHead = Omit<DagWhole, "tasks" | "snapshot" | "notify" | "timeout_seconds" | "version_created_at" | "changed_at">;
@@ -80,6 +80,53 @@ export function grid(name: string) {
         queryClient.getQueryData<Grid>(queryKey),
         await ask("show_grid", { parts: { dag: name }, query: { runs: 50 }, signal }),
       ),
+    meta: { topics: [`runs:dag=${name}`] },
+  });
+}
+
+export function versionsOf(name: string) {
+  return queryOptions({
+    queryKey: ["versions", name],
+    queryFn: async ({ signal }) => (await ask("list_dag_versions", { parts: { dag: name }, signal })).items,
+    meta: { topics: ["dags"] },
+  });
+}
+
+export function backfillsOf(name: string) {
+  return queryOptions({
+    queryKey: ["backfills", { dag: name }],
+    queryFn: ({ signal }) => whole("list_backfills", { dag: name }, signal),
+    meta: { topics: [`runs:dag=${name}`] },
+  });
+}
+
+/** A schedule, and its next fires. */
+export function scheduleAhead(name: string) {
+  const parts = { schedule: name };
+  return queryOptions({
+    queryKey: ["schedule", name, "ahead"],
+    queryFn: async ({ signal }) => {
+      const [schedule, ahead] = await Promise.all([
+        ask("show_schedule", { parts, query: { fires: 1 }, signal }),
+        ask("preview_schedule", { parts, query: { count: 20 }, signal }),
+      ]);
+      return { schedule, ahead: ahead.items };
+    },
+    meta: { topics: ["dags", "runs"] },
+  });
+}
+
+export type BriefRun = Pick<Run, "id" | "state" | "created_at" | "duration_seconds">;
+
+/** The newest five hundred runs of a dag, the newest first. */
+export function recentRuns(name: string) {
+  return queryOptions({
+    queryKey: ["recent-runs", name],
+    queryFn: async ({ signal }) => {
+      const query = { limit: 500, fields: "id,state,created_at,duration_seconds" };
+      const page = await ask("list_dag_runs", { parts: { dag: name }, query, signal });
+      return page.items as readonly BriefRun[];
+    },
     meta: { topics: [`runs:dag=${name}`] },
   });
 }

@@ -22,7 +22,7 @@ export interface FoldedGraph {
 
 const FAN_MIN = 4;
 /** So many nodes of one level are told apart. */
-export const LEVEL_MAX = 40;
+export const LEVEL_MAX = 24;
 
 /** How many edges lead to each task, along the longest way. Parents come before children. */
 export function levelsOf(after: readonly (readonly number[])[]): number[] {

@@ -12,6 +12,7 @@ import { Loading, Trouble } from "~/components/Notice";
 import { Page } from "~/components/Page";
 import { Badge } from "~/components/State";
 import { Tabs } from "~/components/Tabs";
+import { counted } from "~/lib/words";
 import { PauseButton } from "~/views/dags/PauseButton";
 import { Trigger } from "~/views/dags/Trigger";
 
@@ -19,6 +20,10 @@ const route = getRouteApi("/dags/$dag");
 
 const GridTab = lazy(() => import("~/views/dags/GridTab"));
 const GraphTab = lazy(() => import("~/views/dags/GraphTab"));
+const ScheduleTab = lazy(() => import("~/views/dags/ScheduleTab"));
+const HistoryTab = lazy(() => import("~/views/dags/HistoryTab"));
+const VersionsTab = lazy(() => import("~/views/dags/VersionsTab"));
+const BackfillsTab = lazy(() => import("~/views/dags/BackfillsTab"));
 
 export default function Dag() {
   const { dag: name } = route.useParams();
@@ -51,15 +56,29 @@ export default function Dag() {
         tabs={[
           { name: "Grid", value: "grid" },
           { name: "Graph", value: "graph" },
+          { name: "Schedule", value: "schedule", count: dag?.schedules.length || undefined },
+          { name: "History", value: "history" },
+          { name: "Versions", value: "versions" },
+          { name: "Backfills", value: "backfills" },
         ]}
       />
       <Suspense fallback={<Loading rows={8} />}>
         {tab === "grid" && <GridTab dag={name} search={search} trigger={() => setAsking(true)} />}
         {tab === "graph" && <GraphTab dag={name} search={search} />}
+        {tab === "schedule" && dag && <ScheduleTab dag={dag} chosen={search.schedule} />}
+        {tab === "history" && <HistoryTab dag={name} />}
+        {tab === "versions" && <VersionsTab dag={name} before={search.before} after={search.after} />}
+        {tab === "backfills" && <BackfillsTab dag={name} />}
       </Suspense>
       {asking && <Trigger dag={name} close={() => setAsking(false)} />}
     </Page>
   );
+}
+
+function whenOf(dag: DagHead): string {
+  const [first] = dag.schedules;
+  if (dag.schedules.length > 1) return counted(dag.schedules.length, "schedule");
+  return first!.paused ? `${first!.words} (paused)` : first!.words;
 }
 
 function About({ dag }: { dag: DagHead }) {
@@ -74,11 +93,7 @@ function About({ dag }: { dag: DagHead }) {
           .filter(Boolean)
           .join(" · ")}
       </span>
-      {dag.schedules.map((each) => (
-        <span key={each.name} className="text-faint">
-          {each.paused ? `${each.words} (paused)` : each.words}
-        </span>
-      ))}
+      {dag.schedules.length > 0 && <span className="text-faint">{whenOf(dag)}</span>}
     </div>
   );
 }

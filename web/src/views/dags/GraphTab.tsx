@@ -107,7 +107,7 @@ export default function GraphTab({ dag, search }: { dag: string; search: GridSea
             else setPicked(node.id === picked ? null : node.id);
           }}
           fitView
-          fitViewOptions={{ maxZoom: 1, minZoom: 0.25 }}
+          fitViewOptions={{ maxZoom: 1, minZoom: 0.4 }}
           minZoom={0.05}
           maxZoom={1.5}
           nodesDraggable={false}
