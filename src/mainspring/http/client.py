@@ -30,6 +30,7 @@ from mainspring.store import (
     calendar_documents,
     checks,
     comparison,
+    grid,
     job_shapes,
     letter_shapes,
     pruning,
@@ -905,6 +906,63 @@ class Runs:
         )
 
 
+class Grid:
+    """Many runs at a glance, in few bytes."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def show_strips(
+        self, *, runs: int | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> Page[grid.Strip]:
+        """The last runs of every dag, by name of the dag."""
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/strips", {}, {"runs": runs, "limit": limit, "cursor": cursor}),
+            Page[grid.Strip],
+        )
+
+    async def each_of_show_strips(
+        self, *, runs: int | None = None, limit: int | None = None
+    ) -> AsyncIterator[grid.Strip]:
+        """As `show_strips`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.show_strips(runs=runs, limit=limit, cursor=cursor)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def show_graph(self, dag: str, /, *, version: int | None = None) -> grid.Graph:
+        """The tasks of a dag and what they come after, parents before children."""
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/dags/{dag}/graph", {"dag": dag}, {"version": version}),
+            grid.Graph,
+        )
+
+    async def show(
+        self, dag: str, /, *, runs: int | None = None, cursor: str | None = None
+    ) -> grid.Grid:
+        """Runs of a dag, the newest first, with the state of each task as one character.
+
+        The tasks are in the order of `/dags/{dag}/graph` for the run's version.
+        """
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/dags/{dag}/grid", {"dag": dag}, {"runs": runs, "cursor": cursor}),
+            grid.Grid,
+        )
+
+    async def show_timeline(self, run: int, /) -> grid.Timeline:
+        """When each task of a run ran, in the order of its version's graph."""
+        return await self._asker.ask(
+            "GET", target("/api/v1/runs/{run}/timeline", {"run": run}, {}), grid.Timeline
+        )
+
+
 class Schedules:
     """What fires when, and what became of it."""
 
@@ -1631,6 +1689,7 @@ class HttpClient:
         self.dags = Dags(self._asker)
         self.jobs = Jobs(self._asker)
         self.runs = Runs(self._asker)
+        self.grid = Grid(self._asker)
         self.schedules = Schedules(self._asker)
         self.calendars = Calendars(self._asker)
         self.backfills = Backfills(self._asker)

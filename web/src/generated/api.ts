@@ -566,6 +566,36 @@ export interface Found {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
+/** The tasks of a version, parents before children; `after` holds places in `tasks`. */
+export interface Graph {
+  readonly dag: string;
+  readonly version: number;
+  readonly tasks: readonly (string)[];
+  readonly after: readonly (readonly (number)[])[];
+}
+
+/** Runs of a dag, the newest first. A cell is the place of a state in `states`, in base 36. */
+export interface Grid {
+  readonly dag: string;
+  readonly states: readonly (TaskState)[];
+  readonly runs: readonly (GridRun)[];
+  readonly next: string | null;
+}
+
+/** A run, and its tasks in the order of its version's graph: a character for each. */
+export interface GridRun {
+  readonly id: number;
+  readonly version: number;
+  readonly state: RunState;
+  readonly trigger: string;
+  readonly created_at: string;
+  readonly fire_at: string | null;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly duration_seconds: number | null;
+  readonly cells: string;
+}
+
 /** Not run, or stopped by a drain: goes back uncharged, after a rest if one is given. */
 export interface HandedBack {
   readonly type: "HandedBack";
@@ -1556,6 +1586,25 @@ export interface Stop {
   readonly kind: string;
 }
 
+/** The last runs of a dag, the newest first. */
+export interface Strip {
+  readonly dag: string;
+  readonly runs: readonly (StripRun)[];
+}
+
+/** Some items of a list, in its order. */
+export interface StripPage {
+  readonly items: readonly (Strip)[];
+  readonly next?: string | null;
+}
+
+export interface StripRun {
+  readonly id: number;
+  readonly state: RunState;
+  readonly created_at: string;
+  readonly duration_seconds: number | null;
+}
+
 export interface Succeeded {
   readonly type: "Succeeded";
   readonly result?: string;
@@ -1634,6 +1683,21 @@ export interface Tasks {
 export interface TimedOut {
   readonly type: "TimedOut";
   readonly error: Error;
+}
+
+/** When a run's tasks ran, in the order of its version's graph, in seconds after `since`. */
+export interface Timeline {
+  readonly run: number;
+  readonly dag: string;
+  readonly version: number;
+  readonly state: RunState;
+  readonly since: string;
+  readonly now: number;
+  readonly states: readonly (TaskState)[];
+  readonly cells: string;
+  readonly started: readonly (number | null)[];
+  readonly finished: readonly (number | null)[];
+  readonly attempts: readonly (number)[];
 }
 
 export interface ToVersion {
@@ -2166,6 +2230,34 @@ export interface Operations {
     body: PriorityOfChosen;
     answer: Done;
   };
+  /** The last runs of every dag, by name of the dag. */
+  show_strips: {
+    parts: object;
+    query: { runs?: number; limit?: number; cursor?: string };
+    body: undefined;
+    answer: StripPage;
+  };
+  /** The tasks of a dag and what they come after, parents before children. */
+  show_graph: {
+    parts: { dag: string };
+    query: { version?: number };
+    body: undefined;
+    answer: Graph;
+  };
+  /** Runs of a dag, the newest first, with the state of each task as one character. */
+  show_grid: {
+    parts: { dag: string };
+    query: { runs?: number; cursor?: string };
+    body: undefined;
+    answer: Grid;
+  };
+  /** When each task of a run ran, in the order of its version's graph. */
+  show_timeline: {
+    parts: { run: number };
+    query: object;
+    body: undefined;
+    answer: Timeline;
+  };
   /** Schedules, by name. */
   list_schedules: {
     parts: object;
@@ -2558,6 +2650,10 @@ export const OPERATIONS = {
   cancel_runs: ["POST", "/api/v1/runs/bulk/cancel"],
   rerun_runs: ["POST", "/api/v1/runs/bulk/rerun"],
   set_priorities: ["POST", "/api/v1/runs/bulk/priority"],
+  show_strips: ["GET", "/api/v1/strips"],
+  show_graph: ["GET", "/api/v1/dags/{dag}/graph"],
+  show_grid: ["GET", "/api/v1/dags/{dag}/grid"],
+  show_timeline: ["GET", "/api/v1/runs/{run}/timeline"],
   list_schedules: ["GET", "/api/v1/schedules"],
   show_schedule: ["GET", "/api/v1/schedules/{schedule}"],
   put_schedule: ["PUT", "/api/v1/schedules/{schedule}"],
