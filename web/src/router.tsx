@@ -11,7 +11,7 @@ import {
 import { Empty, Trouble } from "~/components/Notice";
 import { Page } from "~/components/Page";
 import { Shell } from "~/components/Shell";
-import { RUN_STATES, type RunState } from "~/generated/states";
+import { RUN_STATES, TASK_STATES, type RunState, type TaskState } from "~/generated/states";
 
 const root = createRootRoute({
   component: Shell,
@@ -70,9 +70,14 @@ const dag = createRoute({
 const runs = createRoute({
   getParentRoute: () => root,
   path: "/runs",
-  validateSearch: (given: Record<string, unknown>): { dag?: string; state?: RunState } => ({
+  validateSearch: (
+    given: Record<string, unknown>,
+  ): { dag?: string; state?: RunState; trigger?: string; since?: string; until?: string } => ({
     ...text(given, "dag"),
-    ...(RUN_STATES.includes(given.state as RunState) ? { state: given.state as RunState } : {}),
+    ...oneOf(given, "state", RUN_STATES),
+    ...text(given, "trigger"),
+    ...text(given, "since"),
+    ...text(given, "until"),
   }),
   component: lazyRouteComponent(() => import("~/views/runs/Runs")),
 });
@@ -84,21 +89,60 @@ const run = createRoute({
     parse: ({ run }) => ({ run: Number(run) }),
     stringify: ({ run }) => ({ run: String(run) }),
   },
+  validateSearch: (
+    given: Record<string, unknown>,
+  ): { tab?: string; text?: string; state?: TaskState; why?: boolean; with?: number } => ({
+    ...text(given, "tab"),
+    ...text(given, "text"),
+    ...oneOf(given, "state", TASK_STATES),
+    ...yes(given, "why"),
+    ...count(given, "with"),
+  }),
   component: lazyRouteComponent(() => import("~/views/runs/Run")),
+});
+
+const task = createRoute({
+  getParentRoute: () => root,
+  path: "/runs/$run/tasks/$task",
+  params: {
+    parse: ({ run, task }) => ({ run: Number(run), task }),
+    stringify: ({ run, task }) => ({ run: String(run), task }),
+  },
+  validateSearch: (
+    given: Record<string, unknown>,
+  ): { tab?: string; term?: number; find?: string; wrap?: boolean; at?: number } => ({
+    ...text(given, "tab"),
+    ...count(given, "term"),
+    ...text(given, "find"),
+    ...yes(given, "wrap"),
+    ...count(given, "at"),
+  }),
+  component: lazyRouteComponent(() => import("~/views/tasks/Task")),
 });
 
 function text<Name extends string>(given: Record<string, unknown>, name: Name) {
   const value = given[name];
-  return typeof value === "string" && value !== "" ? ({ [name]: value } as { [N in Name]: string }) : {};
+  // What looks like a number in the address was read as one.
+  const told = typeof value === "number" ? String(value) : value;
+  return typeof told === "string" && told !== "" ? ({ [name]: told } as { [N in Name]: string }) : {};
+}
+
+function yes<Name extends string>(given: Record<string, unknown>, name: Name) {
+  return given[name] === true || given[name] === "true" ? ({ [name]: true } as { [N in Name]: true }) : {};
 }
 
 function count<Name extends string>(given: Record<string, unknown>, name: Name) {
-  const value = Number(given[name]);
-  return Number.isSafeInteger(value) && value > 0 ? ({ [name]: value } as { [N in Name]: number }) : {};
+  const value = Number(given[name] ?? Number.NaN);
+  return Number.isSafeInteger(value) && value >= 0 ? ({ [name]: value } as { [N in Name]: number }) : {};
+}
+
+function oneOf<Name extends string, Value>(given: Record<string, unknown>, name: Name, values: readonly Value[]) {
+  const found = values.find((each) => each === given[name]);
+  return found === undefined ? {} : ({ [name]: found } as { [N in Name]: Value });
 }
 
 export const router = createRouter({
-  routeTree: root.addChildren([dags, dag, runs, run]),
+  routeTree: root.addChildren([dags, dag, runs, run, task]),
   defaultPreload: "intent",
   scrollRestoration: true,
 });

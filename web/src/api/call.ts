@@ -61,7 +61,16 @@ export async function askWithTag<O extends Operation>(
   return { answer: (await told.json()) as Answer<O>, etag: told.headers.get("etag") };
 }
 
+/** The answer itself, for what is neither JSON nor short; `range` is one of bytes. */
+export async function askRaw<O extends Operation>(
+  operation: O,
+  asked: Asked<O> & { range?: string },
+): Promise<Response> {
+  return send(operation, asked as Loose);
+}
+
 interface Loose {
+  range?: string;
   parts?: Record<string, string | number>;
   query?: Record<string, unknown>;
   body?: unknown;
@@ -75,6 +84,7 @@ async function send(operation: Operation, asked: Loose = {}): Promise<Response> 
   if (asked.body !== undefined) headers.set("content-type", "application/json");
   if (method === "POST") headers.set("idempotency-key", crypto.randomUUID());
   if (asked.etag !== undefined) headers.set("if-match", asked.etag);
+  if (asked.range !== undefined) headers.set("range", asked.range);
   let told: Response;
   try {
     told = await fetch(addressOf(operation, asked.parts, asked.query), {

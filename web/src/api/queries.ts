@@ -142,9 +142,12 @@ export function timeline(id: number) {
 export interface RunFilter {
   readonly dag?: string | undefined;
   readonly state?: RunState | undefined;
-  readonly trigger?: Exclude<Trigger, undefined> | undefined;
+  readonly trigger?: Trigger | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
 }
-type Trigger = "schedule" | "event" | "manual" | "backfill" | "upstream" | "rerun";
+export const TRIGGERS = ["schedule", "manual", "backfill", "rerun", "event", "upstream"] as const;
+export type Trigger = (typeof TRIGGERS)[number];
 
 export function runs(filter: RunFilter) {
   return infiniteQueryOptions({
@@ -162,6 +165,24 @@ export function run(id: number) {
     queryKey: ["run", id],
     queryFn: ({ signal }) => ask("show_run", { parts: { run: id }, signal }),
     meta: { topics: [`run:${id}`] },
+  });
+}
+
+export function why(run: number, task?: string) {
+  return queryOptions({
+    queryKey: ["why", run, task],
+    queryFn: ({ signal }) => ask("why", { parts: { run }, query: task === undefined ? {} : { task }, signal }),
+    meta: { topics: [`run:${run}`, "queues", "workers", "dags"] },
+    // What it tells of, "for 12 s", goes on by itself.
+    refetchInterval: 3_000,
+  });
+}
+
+export function comparison(run: number, other: number) {
+  return queryOptions({
+    queryKey: ["comparison", run, other],
+    queryFn: ({ signal }) => ask("compare", { parts: { run, other }, signal }),
+    meta: { topics: [`run:${run}`] },
   });
 }
 

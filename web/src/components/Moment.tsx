@@ -23,6 +23,16 @@ export function Lasted({ from, to }: { from: string | null; to: string | null })
   return to === null ? <Lasting from={from} /> : <>{length(between(from, to))}</>;
 }
 
+/** The same, of what says it itself, more exactly than its instants do. */
+export function Took({
+  of,
+}: {
+  of: { started_at: string | null; finished_at: string | null; duration_seconds: number | null };
+}) {
+  if (of.finished_at !== null && of.duration_seconds !== null) return <>{length(of.duration_seconds)}</>;
+  return <Lasted from={of.started_at} to={of.finished_at} />;
+}
+
 function Lasting({ from }: { from: string }) {
   const now = useNow();
   return <>{length(Math.max(0, Math.round((now.getTime() - Date.parse(from)) / 1000)))}</>;

@@ -1,47 +1,121 @@
-/** One run: how it stands, its tasks, and what led to it. */
+/** One run: how it stands, its tasks, their times, and what led to it. */
 
-import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 
-import { useTopics } from "~/api/live";
-import { run as runQuery } from "~/api/queries";
-import { Lasted, Moment } from "~/components/Moment";
+import { Facts, Json } from "~/components/Facts";
+import { Moment } from "~/components/Moment";
 import { Loading, Trouble } from "~/components/Notice";
 import { Card, Page } from "~/components/Page";
-import { Rows, type Column } from "~/components/Rows";
-import { State } from "~/components/State";
-import type { Task } from "~/generated/api";
+import { Tabs } from "~/components/Tabs";
+import type { RunWhole } from "~/generated/api";
+import { Compare } from "~/views/runs/Compare";
+import { Gantt } from "~/views/runs/Gantt";
+import { History } from "~/views/runs/History";
+import { RunActions } from "~/views/runs/RunActions";
+import { Began, RunFacts, RunProgress } from "~/views/runs/RunFacts";
+import { TaskList } from "~/views/runs/TaskList";
+import { useRun } from "~/views/runs/useRun";
+import { Why } from "~/views/why/Why";
 
 const route = getRouteApi("/runs/$run");
 
-const COLUMNS: readonly Column<Task>[] = [
-  { name: "Task", width: "minmax(8rem, 2fr)", cell: (task) => <span className="font-medium">{task.name}</span> },
-  { name: "State", width: "8rem", cell: (task) => <State of="task" state={task.state} /> },
-  { name: "Attempt", width: "5rem", right: true, cell: (task) => `${task.attempt} / ${task.attempts_max}` },
-  { name: "Queue", width: "7rem", wide: true, cell: (task) => task.queue },
-  { name: "Worker", width: "9rem", wide: true, cell: (task) => task.worker },
-  { name: "Started", width: "7rem", wide: true, cell: (task) => <Moment at={task.started_at} /> },
-  { name: "Took", width: "6rem", right: true, cell: (task) => <Lasted from={task.started_at} to={task.finished_at} /> },
-];
-
 export default function Run() {
   const { run: id } = route.useParams();
-  useTopics(`run:${id}`);
-  const { data: run, error } = useQuery(runQuery(id));
+  const search = route.useSearch();
+  const { data: run, error } = useRun(id);
   return (
     <Page
       title={run === undefined ? `Run ${id}` : `${run.dag} · ${id}`}
-      crumbs={[{ name: "Runs", to: "/runs" }]}
-      about={run && <State of="run" state={run.state} />}
+      crumbs={[
+        { name: "Runs", to: "/runs" },
+        ...(run === undefined ? [] : [{ name: run.dag, to: `/dags/${encodeURIComponent(run.dag)}` }]),
+      ]}
+      about={run && <RunFacts run={run} />}
+      actions={run && <RunActions run={run} why={search.why ?? false} />}
     >
       {error !== null && <Trouble error={error} />}
       {run === undefined ? (
         error === null && <Loading />
       ) : (
-        <Card title="Tasks" fill>
-          <Rows label="Tasks" items={run.tasks} columns={COLUMNS} keyOf={(each) => each.id} />
-        </Card>
+        <>
+          <RunProgress run={run} />
+          {search.why && <Why run={id} />}
+          {run.error !== null && run.state === "failed" && <Failure run={run} />}
+          <Tabs
+            label="Faces of the run"
+            chosen={search.tab ?? "tasks"}
+            tabs={[
+              { name: "Tasks", value: "tasks", count: run.task_count },
+              { name: "Times", value: "times" },
+              { name: "History", value: "history" },
+              { name: "Compare", value: "compare" },
+              { name: "Details", value: "details" },
+            ]}
+          />
+          <Face run={run} search={search} />
+        </>
       )}
     </Page>
+  );
+}
+
+function Face({ run, search }: { run: RunWhole; search: ReturnType<typeof route.useSearch> }) {
+  switch (search.tab) {
+    case "times":
+      return <Card fill><Gantt run={run} /></Card>;
+    case "history":
+      return <Card fill><History run={run} /></Card>;
+    case "compare":
+      return <Card fill><Compare run={run} other={search.with} /></Card>;
+    case "details":
+      return <Details run={run} />;
+    default:
+      return <Card fill><TaskList run={run} filter={search} /></Card>;
+  }
+}
+
+/** The first thing somebody wants to know who opens a failed run. */
+function Failure({ run }: { run: RunWhole }) {
+  return (
+    <div data-tone="bad" className="flex shrink-0 flex-wrap items-baseline gap-x-3 gap-y-1 rounded-lg border border-tone-solid/40 bg-tone-wash px-4 py-2.5">
+      {run.failed_task !== null && <span className="font-medium text-tone-text">{run.failed_task} failed</span>}
+      <span className="mono min-w-0 flex-1 truncate" title={run.error!.message}>
+        {run.error!.type}: {run.error!.message}
+      </span>
+      {run.failed_task !== null && (
+        <Link
+          to="/runs/$run/tasks/$task"
+          params={{ run: run.id, task: run.failed_task }}
+          className="text-sm whitespace-nowrap text-accent hover:underline"
+        >
+          Read its log
+        </Link>
+      )}
+    </div>
+  );
+}
+
+function Details({ run }: { run: RunWhole }) {
+  return (
+    <>
+      <Card title="Parameters">
+        <Json value={run.parameters} />
+      </Card>
+      <Card title="Facts">
+        <Facts
+          facts={[
+            ["Began", <Began run={run} />],
+            ["Made", <Moment at={run.created_at} exact />],
+            ["Due", <Moment at={run.due_at} exact />],
+            ["Fire", <Moment at={run.fire_at} exact />],
+            ["Data interval", run.data_interval === null ? "–" : <><Moment at={run.data_interval.start} exact /> to <Moment at={run.data_interval.end} exact /></>],
+            ["Started", <Moment at={run.started_at} exact />],
+            ["Finished", <Moment at={run.finished_at} exact />],
+            ["Version", run.version],
+            ["Code", <code className="mono">{run.snapshot}</code>],
+          ]}
+        />
+      </Card>
+    </>
   );
 }

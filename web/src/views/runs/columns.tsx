@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 
-import { Lasted, Moment } from "~/components/Moment";
+import { Moment, Took } from "~/components/Moment";
 import type { Column } from "~/components/Rows";
 import { State } from "~/components/State";
 import type { Run } from "~/generated/api";
@@ -33,7 +33,7 @@ export const RUN_COLUMNS: readonly Column<Run>[] = [
     name: "Took",
     width: "6rem",
     right: true,
-    cell: (run) => <Lasted from={run.started_at} to={run.finished_at} />,
+    cell: (run) => <Took of={run} />,
   },
   {
     name: "Trigger",
