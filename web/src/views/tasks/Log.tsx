@@ -31,7 +31,12 @@ function Shown({ store, place, atEnd }: { store: LogStore; place: LogPlace; atEn
   const findings = useSearch(store, find);
   const set = useCallback(
     (change: LogPlace) =>
-      void navigate({ to: ".", search: ((before: object) => ({ ...before, ...change })) as never, replace: true }),
+      void navigate({
+        to: ".",
+        search: ((before: object) => ({ ...before, ...change })) as never,
+        replace: true,
+        resetScroll: false,
+      }),
     [navigate],
   );
   const goTo = (byte: number) => {

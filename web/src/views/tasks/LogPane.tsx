@@ -19,12 +19,10 @@ const TALL_MAX = 8_000_000;
 const IDLE_MS = 150;
 const AROUND = 6;
 
-interface Held {
-  readonly block: number;
-  readonly row: number;
-  /** How many rows the block was thought to have, if nobody had seen it yet. */
-  readonly guess: number | null;
-}
+/** The place at the upper edge: a line and rows of it, or a share of a block that nobody has seen. */
+type Held =
+  | { readonly block: number; readonly line: number; readonly rows: number }
+  | { readonly block: number; readonly share: number };
 
 export interface LogPaneProps {
   readonly label: string;
@@ -44,7 +42,7 @@ export function LogPane({ label, store, wrap, follow, setFollow, at, choose, fin
   const frame = useRef<HTMLDivElement>(null);
   const letter = useRef<HTMLSpanElement>(null);
   const box = useBox(frame, letter);
-  const held = useRef<Held>({ block: 0, row: 0, guess: null });
+  const held = useRef<Held>({ block: 0, share: 0 });
   const seen = useRef({ last: 0, idle: 0 as number | undefined, scrolling: false });
   const shown = useRef(-1);
 
@@ -58,8 +56,14 @@ export function LogPane({ label, store, wrap, follow, setFollow, at, choose, fin
 
   const hold = (row: number) => {
     const block = Math.min(placeOf(before, row), store.blocks - 1);
-    const guess = store.lines(block) === undefined ? before[block + 1]! - before[block]! : null;
-    held.current = { block, row: row - before[block]!, guess };
+    const within = row - before[block]!;
+    const starts = heights.starts(block);
+    if (starts === undefined || starts.length < 2) {
+      held.current = { block, share: within / Math.max(1, before[block + 1]! - before[block]!) };
+    } else {
+      const line = Math.min(placeOf(starts, within), starts.length - 2);
+      held.current = { block, line, rows: within - starts[line]! };
+    }
   };
   // A line that was asked for is brought into sight as soon as its block is there.
   if (at !== undefined && at !== shown.current && store.lines(blockOf(at)) !== undefined) {
@@ -67,11 +71,11 @@ export function LogPane({ label, store, wrap, follow, setFollow, at, choose, fin
     const block = blockOf(at);
     const line = store.lines(block)!.findIndex((each) => each.start >= at);
     const row = before[block]! + heights.starts(block)![Math.max(0, line)]!;
-    const now = placed(held.current, before, store.blocks);
+    const now = placed(held.current, before, heights);
     if (row < now + 1 || row > now + box.height / ROW - 2) hold(Math.min(Math.max(0, row - 6), last));
   }
   if (follow) hold(last);
-  const top = Math.min(Math.max(0, placed(held.current, before, store.blocks)), last);
+  const top = Math.min(Math.max(0, placed(held.current, before, heights)), last);
   const from = Math.max(0, top - AROUND);
   const to = Math.min(rows, top + box.height / ROW + AROUND);
   const first = Math.min(placeOf(before, from), store.blocks - 1);
@@ -155,14 +159,20 @@ export function LogPane({ label, store, wrap, follow, setFollow, at, choose, fin
   );
 }
 
-function placed(held: Held, before: Float64Array, blocks: number): number {
-  const block = Math.min(held.block, blocks - 1);
-  const now = before[block + 1]! - before[block]!;
-  return before[block]! + (held.guess ? (held.row * now) / held.guess : held.row);
+function placed(held: Held, before: Float64Array, heights: Heights): number {
+  const start = before[held.block]!;
+  if ("share" in held) return start + held.share * (before[held.block + 1]! - start);
+  return start + (heights.starts(held.block)?.[held.line] ?? 0) + held.rows;
 }
 
-/** How many rows blocks have, and where in them each line begins. */
-function useHeights(store: LogStore, columns: number) {
+interface Heights {
+  /** Rows before each line of a block, and of all. */
+  readonly starts: (block: number) => Float64Array | undefined;
+  /** How many rows blocks have that are or were in hand. */
+  readonly known: () => ReadonlyMap<number, number>;
+}
+
+function useHeights(store: LogStore, columns: number): Heights {
   return useMemo(() => {
     const counts = new Map<number, number>();
     const made = new WeakMap<readonly Line[], Float64Array>();

@@ -91,9 +91,15 @@ export class LogStore {
   ): AsyncGenerator<{ found: readonly number[]; upTo: number }> {
     let at = 0;
     let carried: Uint8Array = new Uint8Array();
+    const ask = (from: number) => readBytes(this.log, from, Math.min(this.size, from + PIECE_BYTES), signal);
+    // The next piece is on its way while one is looked through.
+    let coming = ask(0);
     while (at < this.size && !signal.aborted) {
-      const fresh = await readBytes(this.log, at, Math.min(this.size, at + PIECE_BYTES), signal);
+      const fresh = await coming;
       if (fresh.length === 0) return;
+      coming = ask(at + fresh.length);
+      // Whoever stops here does not wait for it.
+      coming.catch(() => undefined);
       const start = at - carried.length;
       const piece = joined(carried, fresh);
       at += fresh.length;
