@@ -62,7 +62,7 @@ function columnsOf(run: number): readonly Column<Task>[] {
   return [
     {
       name: "Task",
-      width: "minmax(7rem, 2fr)",
+      width: "minmax(6rem, 2fr)",
       cell: (task) => (
         <Link to="/runs/$run/tasks/$task" params={{ run, task: task.name }} className="font-medium hover:text-accent hover:underline">
           {task.name}
@@ -74,7 +74,7 @@ function columnsOf(run: number): readonly Column<Task>[] {
     { name: "Attempt", width: "5rem", right: true, wide: true, cell: (task) => `${task.attempt} / ${task.attempts_max}` },
     { name: "Queue", width: "6rem", wide: true, cell: (task) => <span className="text-soft">{task.queue}</span> },
     { name: "Started", width: "6rem", wide: true, cell: (task) => <Moment at={task.started_at} /> },
-    { name: "Took", width: "5rem", right: true, cell: (task) => <Took of={task} /> },
+    { name: "Took", width: "4rem", right: true, cell: (task) => <Took of={task} /> },
   ];
 }
 

@@ -33,6 +33,7 @@ export const RUN_COLUMNS: readonly Column<Run>[] = [
     name: "Took",
     width: "6rem",
     right: true,
+    wide: true,
     cell: (run) => <Took of={run} />,
   },
   {

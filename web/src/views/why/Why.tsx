@@ -17,6 +17,8 @@ import { quoted, wayOf, WORDS, type Way } from "~/views/why/step";
 
 export function Why({ run, task }: { run: number; task?: string }) {
   const { data, error } = useQuery(whyQuery(run, task));
+  // The headline repeats a cause that is alone; that is told below, with what helps.
+  const headline = data?.causes.reduce((text, cause) => text.replace(cause.text, ""), data.headline).replace(/: $/, "") ?? "";
   return (
     <Card title="Why">
       {error !== null && <Trouble error={error} />}
@@ -24,9 +26,9 @@ export function Why({ run, task }: { run: number; task?: string }) {
         error === null && <Loading rows={2} />
       ) : (
         <div className="flex max-h-96 flex-col gap-3 overflow-auto px-4 py-3">
-          {!data.causes.some((cause) => cause.text === data.headline) && (
+          {headline !== "" && (
             <p className="font-medium">
-              <Words text={data.headline} />
+              <Words text={headline} />
             </p>
           )}
           {data.causes.length > 0 && (
