@@ -1,7 +1,7 @@
 /** What a run is, in one line: why it began, when, how far it is. */
 
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 
 import { Bar } from "~/components/Bar";
 import { Moment, Took } from "~/components/Moment";
@@ -9,6 +9,7 @@ import { Badge, State } from "~/components/State";
 import type { Run, RunWhole } from "~/generated/api";
 import { TASK_FACTS, TASK_STATES } from "~/generated/states";
 import { counted } from "~/lib/words";
+import { countStates } from "~/views/runs/moves";
 
 const LINK = "text-accent hover:underline";
 
@@ -76,10 +77,11 @@ function RunLink({ id }: { id: number }) {
 }
 
 export function RunProgress({ run }: { run: RunWhole }) {
+  const counts = useMemo(() => countStates(run.tasks), [run.tasks]);
   const parts = TASK_STATES.map((state) => ({
     tone: TASK_FACTS[state].tone,
     name: TASK_FACTS[state].label.toLowerCase(),
-    count: run.tasks.filter((task) => task.state === state).length,
+    count: counts.get(state) ?? 0,
   }));
   // What is over comes first, what is under way next, what waits last.
   const order = ["good", "bad", "warn", "active", "pending", "quiet"];

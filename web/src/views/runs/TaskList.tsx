@@ -10,6 +10,7 @@ import { Rows, type Column } from "~/components/Rows";
 import { State } from "~/components/State";
 import type { RunWhole, Task } from "~/generated/api";
 import { TASK_FACTS, TASK_STATES, type TaskState } from "~/generated/states";
+import { countStates } from "~/views/runs/moves";
 
 export interface TaskFilter {
   readonly text?: string | undefined;
@@ -24,7 +25,7 @@ export function TaskList({ run, filter }: { run: RunWhole; filter: TaskFilter })
     (task) =>
       (state === undefined || task.state === state) && task.name.toLowerCase().includes(text.toLowerCase()),
   );
-  const counts = (each: TaskState) => run.tasks.filter((task) => task.state === each).length;
+  const counts = useMemo(() => countStates(run.tasks), [run.tasks]);
   const set = (change: TaskFilter) =>
     void navigate({ to: ".", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
   return (
@@ -36,8 +37,8 @@ export function TaskList({ run, filter }: { run: RunWhole; filter: TaskFilter })
           value={state ?? ""}
           options={[
             ["", "All states"],
-            ...TASK_STATES.filter((each) => each === state || counts(each) > 0).map(
-              (each) => [each, `${TASK_FACTS[each].label} (${counts(each)})`] as const,
+            ...TASK_STATES.filter((each) => each === state || counts.has(each)).map(
+              (each) => [each, `${TASK_FACTS[each].label} (${counts.get(each) ?? 0})`] as const,
             ),
           ]}
           choose={(next) => set({ state: TASK_STATES.find((each) => each === next) })}

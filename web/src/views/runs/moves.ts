@@ -1,7 +1,7 @@
 /** Everything that happened to a run and its tasks, as far as it is kept, in order. Pure. */
 
 import type { RunWhole, Task } from "~/generated/api";
-import { ATTEMPT_FACTS, RUN_FACTS, type Tone } from "~/generated/states";
+import { ATTEMPT_FACTS, RUN_FACTS, type TaskState, type Tone } from "~/generated/states";
 
 export interface Move {
   readonly key: string;
@@ -55,4 +55,10 @@ function ofTask(task: Task): Move[] {
     moves.push({ key: `${task.id}/${each.at}`, at: each.at, task: task.name, term: each.term, what: `${what} by hand`, more, tone: "warn" });
   }
   return moves;
+}
+
+export function countStates(tasks: readonly Task[]): Map<TaskState, number> {
+  const counts = new Map<TaskState, number>();
+  for (const { state } of tasks) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return counts;
 }
