@@ -47,7 +47,9 @@ function fits(run: Run, filter: RunFilter): boolean {
   return (
     (filter.dag === undefined || run.dag === filter.dag) &&
     (filter.state === undefined || run.state === filter.state) &&
-    (filter.trigger === undefined || run.trigger === filter.trigger)
+    (filter.trigger === undefined || run.trigger === filter.trigger) &&
+    (filter.since === undefined || Date.parse(run.created_at) >= Date.parse(filter.since)) &&
+    (filter.until === undefined || Date.parse(run.created_at) < Date.parse(filter.until))
   );
 }
 

@@ -1,9 +1,10 @@
 /** A run as it is now: followed by the stream, or asked again and again while that is cut. */
 
 import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 
 import { useLink, useTopics } from "~/api/live";
-import { run as runQuery } from "~/api/queries";
+import { queryClient, run as runQuery } from "~/api/queries";
 import { RUN_FACTS } from "~/generated/states";
 
 const AGAIN_MS = 2000;
@@ -11,9 +12,19 @@ const AGAIN_MS = 2000;
 export function useRun(id: number) {
   useTopics(`run:${id}`);
   const link = useLink();
-  return useQuery({
+  const asked = useQuery({
     ...runQuery(id),
     refetchInterval: ({ state }) =>
       link !== "live" && state.data !== undefined && !RUN_FACTS[state.data.state].closed ? AGAIN_MS : false,
   });
+  // Events tell neither why a run failed nor which reruns it has: that comes with the whole.
+  const state = asked.data?.state;
+  const known = useRef(state);
+  useEffect(() => {
+    if (known.current !== undefined && known.current !== state) {
+      void queryClient.invalidateQueries({ queryKey: runQuery(id).queryKey });
+    }
+    known.current = state;
+  }, [id, state]);
+  return asked;
 }
