@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { marks, shares } from "../src/lib/timescale.ts";
+import { countStates, movesOf } from "../src/views/runs/moves.ts";
 import { quoted, wayOf } from "../src/views/why/step.ts";
 import { chance } from "./chance.ts";
 
@@ -41,4 +42,57 @@ test("what stands between backticks is set apart", () => {
     { text: "gpu", code: true },
     { text: " waits", code: false },
   ]);
+});
+
+const AT = (second: number) => `2026-11-16T01:00:0${second}.000Z`;
+const attempt = (term: number, state: string, from: number, to: number | null) => ({
+  attempt: term,
+  term,
+  generation: 1,
+  state,
+  started_at: AT(from),
+  finished_at: to === null ? null : AT(to),
+  worker: "w",
+  error: state === "failed" ? { type: "ValueError", message: "no", trace: "" } : null,
+});
+const run = {
+  created_at: AT(0),
+  started_at: AT(1),
+  finished_at: AT(3),
+  state: "succeeded",
+  trigger: "manual",
+  schedule: null,
+  created_by: "ada",
+  tasks: [
+    {
+      id: 1,
+      name: "load",
+      state: "succeeded",
+      attempts: [attempt(1, "failed", 1, 1), attempt(2, "succeeded", 3, 3)],
+      by_hand: [{ deed: "retried", term: 1, at: AT(2), who: "ada", note: "fixed" }],
+    },
+    { id: 2, name: "never", state: "skipped", attempts: [], by_hand: [] },
+  ],
+} as never;
+
+test("a history tells the newest first, and what began before what ended at the same instant", () => {
+  assert.deepEqual(
+    movesOf(run).map((move) => move.what),
+    [
+      "Run succeeded",
+      "Attempt 2 succeeded",
+      "Attempt 2 started",
+      "Retried by hand",
+      "Attempt 1 failed",
+      "Attempt 1 started",
+      "Run started",
+      "Run made",
+    ],
+  );
+  assert.equal(movesOf(run)[3]!.more, "by ada: fixed");
+  assert.equal(movesOf(run)[4]!.more, "ValueError: no");
+});
+
+test("states are counted, and those of no task left out", () => {
+  assert.deepEqual([...countStates((run as { tasks: never }).tasks)], [["succeeded", 1], ["skipped", 1]]);
 });

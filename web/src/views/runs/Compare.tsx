@@ -100,8 +100,8 @@ function Differences({ told }: { told: Comparison }) {
 function columnsOf(run: number, other: number): readonly Column<ComparedTasks>[] {
   return [
     { name: "Task", width: "minmax(6rem, 1fr)", cell: (each) => <span className="font-medium">{each.name}</span> },
-    { name: `Run ${run}`, width: "minmax(7rem, 1fr)", cell: (each) => <Side task={each.runs[0] ?? null} /> },
-    { name: `Run ${other}`, width: "minmax(7rem, 1fr)", cell: (each) => <Side task={each.runs[1] ?? null} /> },
+    { name: `Run ${run}`, width: "minmax(6.5rem, 1fr)", cell: (each) => <Side task={each.runs[0] ?? null} /> },
+    { name: `Run ${other}`, width: "minmax(6.5rem, 1fr)", cell: (each) => <Side task={each.runs[1] ?? null} /> },
     { name: "Differs in", width: "9rem", wide: true, cell: (each) => <span className="text-soft">{each.changed.join(", ")}</span> },
     { name: "Time", width: "8rem", right: true, wide: true, cell: (each) => <Slower of={each} /> },
   ];

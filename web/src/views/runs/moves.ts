@@ -1,7 +1,7 @@
-/** Everything that happened to a run and its tasks, as far as it is kept, in order. Pure. */
+/** Everything that happened to a run and its tasks, as far as it is kept, the newest first. Pure. */
 
 import type { RunWhole, Task } from "~/generated/api";
-import { ATTEMPT_FACTS, RUN_FACTS, type TaskState, type Tone } from "~/generated/states";
+import { ATTEMPT_FACTS, RUN_FACTS, type TaskState, type Tone } from "../../generated/states.ts";
 
 export interface Move {
   readonly key: string;
@@ -14,11 +14,12 @@ export interface Move {
 }
 
 export function movesOf(run: RunWhole): Move[] {
-  const moves = [...ofRun(run), ...run.tasks.flatMap(ofTask)];
-  return moves.sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
+  const moves = [...beginOf(run), ...run.tasks.flatMap(ofTask), ...endOf(run)];
+  // Of what happened within a millisecond, what is said first came first.
+  return moves.sort((one, other) => Date.parse(one.at) - Date.parse(other.at)).reverse();
 }
 
-function ofRun(run: RunWhole): Move[] {
+function beginOf(run: RunWhole): Move[] {
   const by = run.schedule ?? run.created_by ?? run.trigger;
   const moves: Move[] = [
     { key: "made", at: run.created_at, task: null, term: null, what: "Run made", more: `by ${by}`, tone: "quiet" },
@@ -26,11 +27,13 @@ function ofRun(run: RunWhole): Move[] {
   if (run.started_at !== null) {
     moves.push({ key: "started", at: run.started_at, task: null, term: null, what: "Run started", more: "", tone: "active" });
   }
-  if (run.finished_at !== null) {
-    const { label, tone } = RUN_FACTS[run.state];
-    moves.push({ key: "ended", at: run.finished_at, task: null, term: null, what: `Run ${label.toLowerCase()}`, more: "", tone });
-  }
   return moves;
+}
+
+function endOf(run: RunWhole): Move[] {
+  if (run.finished_at === null) return [];
+  const { label, tone } = RUN_FACTS[run.state];
+  return [{ key: "ended", at: run.finished_at, task: null, term: null, what: `Run ${label.toLowerCase()}`, more: "", tone }];
 }
 
 function ofTask(task: Task): Move[] {

@@ -136,9 +136,9 @@ export function LogPane({ label, store, wrap, follow, setFollow, at, choose, fin
       onScroll={scroll}
       className="mono relative min-h-0 flex-1 overflow-auto overscroll-contain text-[13px] leading-5"
     >
-      <span ref={letter} aria-hidden className="invisible absolute">
-        {"0".repeat(100)}
-      </span>
+      <div aria-hidden className="invisible absolute size-0 overflow-hidden">
+        <span ref={letter}>{"0".repeat(100)}</span>
+      </div>
       <div style={{ height: tall, minWidth: wrap ? undefined : widest * box.letter + PADDING }}>
         <div className="sticky top-0 overflow-clip" style={{ height: Math.min(box.height, tall) }}>
           {drawn.map(({ line, row, rows: count }) => (
