@@ -11,7 +11,9 @@ import {
 import { Empty, Trouble } from "~/components/Notice";
 import { Page } from "~/components/Page";
 import { Shell } from "~/components/Shell";
+import type { JobKind, JobStatus } from "~/generated/api";
 import { RUN_STATES, TASK_STATES, type RunState, type TaskState } from "~/generated/states";
+import { JOB_KINDS, JOB_STATUSES, JOB_WHENS, type JobWhen } from "~/views/jobs/words";
 
 const root = createRootRoute({
   component: Shell,
@@ -120,6 +122,135 @@ const task = createRoute({
   component: lazyRouteComponent(() => import("~/views/tasks/Task")),
 });
 
+const letters = createRoute({
+  getParentRoute: () => root,
+  path: "/dead-letters",
+  validateSearch: (given: Record<string, unknown>): { error?: string; dag?: string } => ({
+    ...text(given, "error"),
+    ...text(given, "dag"),
+  }),
+  component: lazyRouteComponent(() => import("~/views/letters/Letters")),
+});
+
+const letterGroup = createRoute({
+  getParentRoute: () => root,
+  path: "/dead-letters/$group",
+  validateSearch: (given: Record<string, unknown>): { run?: number } => ({
+    ...(Number.isInteger(given.run) ? { run: given.run as number } : {}),
+  }),
+  component: lazyRouteComponent(() => import("~/views/letters/LetterGroup")),
+});
+
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs",
+  validateSearch: (given: Record<string, unknown>): { status?: JobStatus; kind?: JobKind; name?: string } => ({
+    ...oneOf(given, "status", JOB_STATUSES),
+    ...oneOf(given, "kind", JOB_KINDS),
+    ...text(given, "name"),
+  }),
+  component: lazyRouteComponent(() => import("~/views/jobs/Jobs")),
+});
+
+const newJob = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/new",
+  validateSearch: (given: Record<string, unknown>): { kind?: JobKind; when?: JobWhen } => ({
+    ...oneOf(given, "kind", JOB_KINDS),
+    ...oneOf(given, "when", JOB_WHENS),
+  }),
+  component: lazyRouteComponent(() => import("~/views/jobs/NewJob")),
+});
+
+const job = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/$job",
+  component: lazyRouteComponent(() => import("~/views/jobs/Job")),
+});
+
+const queues = createRoute({
+  getParentRoute: () => root,
+  path: "/queues",
+  validateSearch: (given: Record<string, unknown>): { tab?: QueueTab; worker?: number } => ({
+    ...oneOf(given, "tab", QUEUE_TABS),
+    ...(Number.isInteger(given.worker) ? { worker: given.worker as number } : {}),
+  }),
+  component: lazyRouteComponent(() => import("~/views/queues/Queues")),
+});
+
+const schedules = createRoute({
+  getParentRoute: () => root,
+  path: "/schedules",
+  validateSearch: (given: Record<string, unknown>): { tab?: ScheduleTab; text?: string } => ({
+    ...oneOf(given, "tab", SCHEDULE_TABS),
+    ...text(given, "text"),
+  }),
+  component: lazyRouteComponent(() => import("~/views/schedules/Schedules")),
+});
+
+const newSchedule = createRoute({
+  getParentRoute: () => root,
+  path: "/schedules/new",
+  validateSearch: (given: Record<string, unknown>): { dag?: string } => text(given, "dag"),
+  component: lazyRouteComponent(() => import("~/views/schedules/NewSchedule")),
+});
+
+const schedule = createRoute({
+  getParentRoute: () => root,
+  path: "/schedules/$schedule",
+  validateSearch: (given: Record<string, unknown>): { tab?: "fires" | "ledger" | "versions" | "edit" } =>
+    oneOf(given, "tab", ["fires", "ledger", "versions", "edit"] as const),
+  component: lazyRouteComponent(() => import("~/views/schedules/Schedule")),
+});
+
+const backfills = createRoute({
+  getParentRoute: () => root,
+  path: "/backfills",
+  component: lazyRouteComponent(() => import("~/views/backfills/Backfills")),
+});
+
+const newBackfill = createRoute({
+  getParentRoute: () => root,
+  path: "/backfills/new",
+  validateSearch: (given: Record<string, unknown>): { schedule?: string; from?: string; to?: string } => ({
+    ...text(given, "schedule"),
+    ...text(given, "from"),
+    ...text(given, "to"),
+  }),
+  component: lazyRouteComponent(() => import("~/views/backfills/NewBackfill")),
+});
+
+const backfill = createRoute({
+  getParentRoute: () => root,
+  path: "/backfills/$backfill",
+  params: {
+    parse: ({ backfill }) => ({ backfill: Number(backfill) }),
+    stringify: ({ backfill }) => ({ backfill: String(backfill) }),
+  },
+  validateSearch: (given: Record<string, unknown>): { failed?: boolean } =>
+    given.failed === true ? { failed: true } : {},
+  component: lazyRouteComponent(() => import("~/views/backfills/Backfill")),
+});
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  component: lazyRouteComponent(() => import("~/views/home/Home")),
+});
+
+const admin = createRoute({
+  getParentRoute: () => root,
+  path: "/admin",
+  validateSearch: (given: Record<string, unknown>): { tab?: "health" | "engines" | "tokens" } =>
+    oneOf(given, "tab", ["health", "engines", "tokens"] as const),
+  component: lazyRouteComponent(() => import("~/views/admin/Admin")),
+});
+
+type QueueTab = "queues" | "workers";
+const QUEUE_TABS: readonly QueueTab[] = ["queues", "workers"];
+type ScheduleTab = "list" | "line" | "heat";
+const SCHEDULE_TABS: readonly ScheduleTab[] = ["list", "line", "heat"];
+
 function text<Name extends string>(given: Record<string, unknown>, name: Name) {
   const value = given[name];
   // What looks like a number in the address was read as one.
@@ -142,7 +273,27 @@ function oneOf<Name extends string, Value>(given: Record<string, unknown>, name:
 }
 
 export const router = createRouter({
-  routeTree: root.addChildren([dags, dag, runs, run, task]),
+  routeTree: root.addChildren([
+    home,
+    dags,
+    dag,
+    runs,
+    run,
+    task,
+    letters,
+    letterGroup,
+    jobs,
+    newJob,
+    job,
+    queues,
+    admin,
+    schedules,
+    newSchedule,
+    schedule,
+    backfills,
+    newBackfill,
+    backfill,
+  ]),
   defaultPreload: "intent",
   scrollRestoration: true,
 });

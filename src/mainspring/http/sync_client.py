@@ -29,7 +29,9 @@ from mainspring.store import (
     backfill_shapes,
     calendar_documents,
     checks,
+    coming_fires,
     comparison,
+    engine_shapes,
     grid,
     job_shapes,
     letter_shapes,
@@ -1184,6 +1186,40 @@ class Calendars:
         )
 
 
+class Fires:
+    """What fires in the hours to come."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    def list(
+        self, *, hours: int | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> Page[coming_fires.ComingFires]:
+        """What each schedule does in the hours to come: counts by the hour, and the first
+        fires.
+
+        The first hour is the one that is under way, from now on. Schedules that are paused or
+        over are left out.
+        """
+        return self._asker.ask(
+            "GET",
+            target("/api/v1/fires", {}, {"hours": hours, "limit": limit, "cursor": cursor}),
+            Page[coming_fires.ComingFires],
+        )
+
+    def each(
+        self, *, hours: int | None = None, limit: int | None = None
+    ) -> Iterator[coming_fires.ComingFires]:
+        """As `list`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = self.list(hours=hours, limit=limit, cursor=cursor)
+            yield from page.items
+            if page.next is None:
+                return
+            cursor = page.next
+
+
 class Backfills:
     """Runs for times of the past."""
 
@@ -1564,6 +1600,31 @@ class Workers:
         """Living workers, by name."""
         return self._asker.ask("GET", target("/api/v1/workers", {}, {}), Page[shapes.Worker])
 
+    def list_in_hand(
+        self, *, worker: int | None = None, limit: int | None = None
+    ) -> Page[shapes.InHand]:
+        """What living workers have in hand; what they have held longest comes first.
+
+        The first `limit` of it are told, without a `next`: it changes faster than one could
+        turn pages.
+        """
+        return self._asker.ask(
+            "GET",
+            target("/api/v1/workers/tasks", {}, {"worker": worker, "limit": limit}),
+            Page[shapes.InHand],
+        )
+
+
+class Engines:
+    """Processes that fire schedules and look after runs."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    def list(self) -> Page[engine_shapes.Engine]:
+        """Engines at work, by name, with the shards of schedules that they look at first."""
+        return self._asker.ask("GET", target("/api/v1/engines", {}, {}), Page[engine_shapes.Engine])
+
 
 class Tokens:
     """Who may ask, and what."""
@@ -1673,10 +1734,12 @@ class SyncHttpClient:
         self.grid = Grid(self._asker)
         self.schedules = Schedules(self._asker)
         self.calendars = Calendars(self._asker)
+        self.fires = Fires(self._asker)
         self.backfills = Backfills(self._asker)
         self.dead_letters = DeadLetters(self._asker)
         self.queues = Queues(self._asker)
         self.workers = Workers(self._asker)
+        self.engines = Engines(self._asker)
         self.tokens = Tokens(self._asker)
         self.care = Care(self._asker)
         self.operations = Operations(self._asker)

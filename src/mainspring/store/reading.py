@@ -199,6 +199,19 @@ class QueueLine(msgspec.Struct, frozen=True):
     pause: Pause | None
 
 
+class InHandLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that a worker has in hand."""
+
+    run_id: int
+    dag: str
+    task: str
+    attempt: int
+    kind: SlotKind
+    worker_id: int
+    worker: str
+    claimed_at: datetime
+
+
 class EngineLine(msgspec.Struct, frozen=True):
     name: str | None
     held: bool
@@ -491,6 +504,26 @@ async def list_workers(connection: Connection) -> list[WorkerLine]:
             }
         )
         for row in map(dict, rows)
+    ]
+
+
+async def list_in_hand(
+    connection: Connection, *, worker_id: int | None = None, limit: int
+) -> list[InHandLine]:
+    """What was claimed first comes first."""
+    rows = await fetch(connection, statement("page_in_hand"), worker_id, limit)
+    return [
+        InHandLine(
+            run_id=row["run_id"],
+            dag=row["dag"],
+            task=row["task"],
+            attempt=row["attempt"],
+            kind=Lane.of(row["lane"]).kind,
+            worker_id=row["worker_id"],
+            worker=row["worker"],
+            claimed_at=row["claimed_at"],
+        )
+        for row in rows
     ]
 
 

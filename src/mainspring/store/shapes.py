@@ -29,6 +29,7 @@ from mainspring.store.reading import (
     AttemptLine,
     DagLine,
     FileProblem,
+    InHandLine,
     LaneLine,
     PausedLine,
     RunLine,
@@ -788,6 +789,32 @@ class Worker(Shape, frozen=True, kw_only=True):
     lease_seconds: float
     draining: bool
     overdue: bool
+
+
+class InHand(Shape, frozen=True, kw_only=True):
+    """A task that a worker has in hand, and since when."""
+
+    run: int
+    dag: str
+    task: str
+    attempt: int
+    kind: SlotKind
+    worker_id: int
+    worker: str
+    claimed_at: datetime
+
+
+def in_hand(line: InHandLine) -> InHand:
+    return InHand(
+        run=line.run_id,
+        dag=line.dag,
+        task=line.task,
+        attempt=line.attempt,
+        kind=line.kind,
+        worker_id=line.worker_id,
+        worker=line.worker,
+        claimed_at=line.claimed_at,
+    )
 
 
 def lane_line(lane: LaneLine) -> Lane:

@@ -61,6 +61,9 @@ export async function askWithTag<O extends Operation>(
   return { answer: (await told.json()) as Answer<O>, etag: told.headers.get("etag") };
 }
 
+/** Questions too long for an address: nothing comes of asking them twice, so nobody need remember. */
+const QUESTIONS: readonly Operation[] = ["preview_spec", "diff_schedule", "estimate_backfill"];
+
 /** The answer itself, for what is neither JSON nor short; `range` is one of bytes. */
 export async function askRaw<O extends Operation>(
   operation: O,
@@ -82,7 +85,7 @@ async function send(operation: Operation, asked: Loose = {}): Promise<Response> 
   const [method] = OPERATIONS[operation];
   const headers = new Headers({ accept: "application/json" });
   if (asked.body !== undefined) headers.set("content-type", "application/json");
-  if (method === "POST") headers.set("idempotency-key", crypto.randomUUID());
+  if (method === "POST" && !QUESTIONS.includes(operation)) headers.set("idempotency-key", crypto.randomUUID());
   if (asked.etag !== undefined) headers.set("if-match", asked.etag);
   if (asked.range !== undefined) headers.set("range", asked.range);
   let told: Response;

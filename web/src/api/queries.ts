@@ -2,9 +2,9 @@
 
 import { infiniteQueryOptions, QueryClient, queryOptions } from "@tanstack/react-query";
 
-import { ask, Refused, type Operation, type Answer } from "~/api/call";
+import { ask, askWithTag, Refused, type Operation, type Answer } from "~/api/call";
 import type { IconName } from "~/components/Icon";
-import type { DagWhole, Grid, Run, RunState } from "~/generated/api";
+import type { DagWhole, Grid, JobKind, JobStatus, Run, RunState, WrittenSpec } from "~/generated/api";
 import { refreshed } from "~/lib/cells";
 
 export type DagHead = Omit<DagWhole, "tasks" | "snapshot" | "notify" | "timeout_seconds" | "version_created_at" | "changed_at">;
@@ -183,6 +183,188 @@ export function comparison(run: number, other: number) {
     queryKey: ["comparison", run, other],
     queryFn: ({ signal }) => ask("compare", { parts: { run, other }, signal }),
     meta: { topics: [`run:${run}`] },
+  });
+}
+
+export interface LetterFilter {
+  readonly dag?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+export function letterGroups(filter: LetterFilter = {}) {
+  return queryOptions({
+    queryKey: ["letters", "groups", filter],
+    queryFn: ({ signal }) => whole("list_dead_letters", { ...filter }, signal),
+    meta: { topics: ["runs"] },
+  });
+}
+
+export function lettersOf(group: string) {
+  return infiniteQueryOptions({
+    queryKey: ["letters", "of", group],
+    queryFn: ({ pageParam, signal }) =>
+      ask("list_group", { parts: { group }, query: { limit: 100, cursor: pageParam ?? undefined }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next ?? null,
+    meta: { topics: ["runs"] },
+  });
+}
+
+export interface JobFilter {
+  readonly status?: JobStatus | undefined;
+  readonly kind?: JobKind | undefined;
+  readonly name?: string | undefined;
+}
+
+export function jobs(filter: JobFilter) {
+  return infiniteQueryOptions({
+    queryKey: ["jobs", filter],
+    queryFn: ({ pageParam, signal }) =>
+      ask("list_jobs", { query: { ...filter, limit: 100, cursor: pageParam ?? undefined }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next ?? null,
+    meta: { topics: ["runs"] },
+  });
+}
+
+export function job(name: string) {
+  return queryOptions({
+    queryKey: ["job", name],
+    queryFn: ({ signal }) => askWithTag("show_job", { parts: { job: name }, signal }),
+    meta: { topics: ["runs"] },
+  });
+}
+
+export function jobRuns(name: string) {
+  return infiniteQueryOptions({
+    queryKey: ["job", name, "runs"],
+    queryFn: ({ pageParam, signal }) =>
+      ask("list_runs_of_job", { parts: { job: name }, query: { limit: 100, cursor: pageParam ?? undefined }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next ?? null,
+    meta: { topics: ["runs"] },
+  });
+}
+
+/** When a spec would fire, before anybody has it. */
+export function preview(spec: WrittenSpec, count = 8) {
+  return queryOptions({
+    queryKey: ["preview", spec, count],
+    queryFn: ({ signal }) => ask("preview_spec", { body: { spec, count }, signal }),
+    staleTime: 60_000,
+  });
+}
+
+export function lanes() {
+  return queryOptions({
+    queryKey: ["lanes"],
+    queryFn: async ({ signal }) => (await ask("list_queues", { signal })).items,
+    meta: { topics: ["queues"] },
+    refetchInterval: 5_000,
+  });
+}
+
+export function workers() {
+  return queryOptions({
+    queryKey: ["workers"],
+    queryFn: async ({ signal }) => (await ask("list_workers", { signal })).items,
+    meta: { topics: ["workers"] },
+    refetchInterval: 5_000,
+  });
+}
+
+export function inHand(worker: number) {
+  return queryOptions({
+    queryKey: ["workers", worker, "tasks"],
+    queryFn: async ({ signal }) => (await ask("list_in_hand", { query: { worker, limit: 200 }, signal })).items,
+    meta: { topics: ["workers", "runs"] },
+    refetchInterval: 2_000,
+  });
+}
+
+export function queue(name: string) {
+  return queryOptions({
+    queryKey: ["queue", name],
+    queryFn: ({ signal }) => ask("show_queue", { parts: { queue: name }, signal }),
+    meta: { topics: ["queues"] },
+    refetchInterval: 5_000,
+  });
+}
+
+export function schedules(dag?: string) {
+  return queryOptions({
+    queryKey: ["schedules", dag ?? null],
+    queryFn: ({ signal }) => whole("list_schedules", { dag }, signal),
+    meta: { topics: ["dags"] },
+    refetchInterval: 15_000,
+  });
+}
+
+export function schedule(name: string) {
+  return queryOptions({
+    queryKey: ["schedule", name],
+    queryFn: ({ signal }) => askWithTag("show_schedule", { parts: { schedule: name }, query: { fires: 200 }, signal }),
+    meta: { topics: ["dags"] },
+    refetchInterval: 15_000,
+  });
+}
+
+export function scheduleFires(name: string) {
+  return queryOptions({
+    queryKey: ["schedule", name, "fires"],
+    queryFn: ({ signal }) => ask("preview_schedule", { parts: { schedule: name }, query: { count: 30 }, signal }),
+  });
+}
+
+/** What all schedules do in the hours to come. */
+export function comingFires(hours: number) {
+  return queryOptions({
+    queryKey: ["schedules", "fires", hours],
+    queryFn: ({ signal }) => whole("list_fires", { hours }, signal),
+    meta: { topics: ["dags"] },
+    refetchInterval: 60_000,
+  });
+}
+
+export function backfills() {
+  return infiniteQueryOptions({
+    queryKey: ["backfills"],
+    queryFn: ({ pageParam, signal }) => ask("list_backfills", { query: { limit: 100, cursor: pageParam ?? undefined }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next ?? null,
+    meta: { topics: ["runs"] },
+  });
+}
+
+export function backfill(id: number, failed: boolean) {
+  return queryOptions({
+    queryKey: ["backfill", id, failed],
+    queryFn: ({ signal }) => ask("show_backfill", { parts: { backfill: id }, query: { limit: 1000, failed }, signal }),
+    meta: { topics: ["runs"] },
+    refetchInterval: 5_000,
+  });
+}
+
+export function tokens() {
+  return queryOptions({
+    queryKey: ["tokens"],
+    queryFn: async ({ signal }) => (await ask("list_tokens", { signal })).items,
+  });
+}
+
+export function health() {
+  return queryOptions({
+    queryKey: ["health"],
+    queryFn: ({ signal }) => ask("doctor", { signal }),
+    refetchInterval: 15_000,
+  });
+}
+
+export function engines() {
+  return queryOptions({
+    queryKey: ["engines"],
+    queryFn: async ({ signal }) => (await ask("list_engines", { signal })).items,
+    refetchInterval: 5_000,
   });
 }
 

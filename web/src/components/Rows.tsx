@@ -10,6 +10,8 @@ import { useKeys } from "~/lib/keys";
 
 export interface Column<T> {
   readonly name: string;
+  /** What stands on top instead of the name. */
+  readonly head?: ReactNode;
   /** A track of the grid: `1fr`, `minmax(8rem, 2fr)`, `6rem`. */
   readonly width: string;
   readonly cell: (item: T) => ReactNode;
@@ -83,7 +85,7 @@ export function Rows<T>({ label, items, columns, keyOf, open, more, rowHeight = 
       >
         {shown.map((each) => (
           <div role="columnheader" key={each.name} className={each.right ? "text-right" : ""}>
-            {each.name}
+            {each.head ?? each.name}
           </div>
         ))}
       </div>
@@ -97,7 +99,7 @@ export function Rows<T>({ label, items, columns, keyOf, open, more, rowHeight = 
               aria-rowindex={row.index + 2}
               aria-selected={row.index === at}
               onClick={(event) => {
-                if (!(event.target as HTMLElement).closest("a,button,input")) open?.(item);
+                if (!(event.target as HTMLElement).closest("a,button,input,label")) open?.(item);
               }}
               style={{ ...grid, height: row.size, transform: `translateY(${row.start}px)` }}
               className={`absolute inset-x-0 top-0 grid items-center gap-4 border-b border-line/60 px-4 ${

@@ -262,6 +262,21 @@ export interface Clock {
   readonly now: string;
 }
 
+/** What a schedule does in the hours to come, if nothing changes. */
+export interface ComingFires {
+  readonly schedule: string;
+  readonly dag: string;
+  readonly since: string;
+  readonly by_hour: readonly (number)[];
+  readonly fires: readonly (string)[];
+}
+
+/** Some items of a list, in its order. */
+export interface ComingFiresPage {
+  readonly items: readonly (ComingFires)[];
+  readonly next?: string | null;
+}
+
 /** A program and its arguments; no shell reads them. */
 export interface CommandCall {
   readonly arguments: readonly (string)[];
@@ -521,6 +536,22 @@ export interface Ends {
   readonly prepared?: boolean;
 }
 
+/** An engine at work. */
+export interface Engine {
+  readonly name: string;
+  readonly started_at: string;
+  readonly renewed_at: string;
+  readonly silent_seconds: number;
+  readonly leads: boolean;
+  readonly shards: readonly (Shard)[];
+}
+
+/** Some items of a list, in its order. */
+export interface EnginePage {
+  readonly items: readonly (Engine)[];
+  readonly next?: string | null;
+}
+
 /** What went wrong, told for a person and for a program. */
 export interface Error {
   readonly type: string;
@@ -612,6 +643,24 @@ export interface HttpCall {
   readonly body?: string | null;
   readonly json?: unknown;
   readonly expect?: readonly (number)[] | null;
+}
+
+/** A task that a worker has in hand, and since when. */
+export interface InHand {
+  readonly run: number;
+  readonly dag: string;
+  readonly task: string;
+  readonly attempt: number;
+  readonly kind: SlotKind;
+  readonly worker_id: number;
+  readonly worker: string;
+  readonly claimed_at: string;
+}
+
+/** Some items of a list, in its order. */
+export interface InHandPage {
+  readonly items: readonly (InHand)[];
+  readonly next?: string | null;
 }
 
 /** What became of one instant. */
@@ -1560,6 +1609,13 @@ export interface ScheduleSpec {
 
 export type ScheduleState = "active" | "finished" | "paused";
 
+/** A part of the schedules, and how far behind it is. */
+export interface Shard {
+  readonly number: number;
+  readonly due: number;
+  readonly lag_seconds: number;
+}
+
 export interface Skipped {
   readonly type: "Skipped";
   readonly reason?: string;
@@ -2349,6 +2405,13 @@ export interface Operations {
     body: undefined;
     answer: CalendarRemoved;
   };
+  /** What each schedule does in the hours to come: counts by the hour, and the first fires. */
+  list_fires: {
+    parts: object;
+    query: { hours?: number; limit?: number; cursor?: string };
+    body: undefined;
+    answer: ComingFiresPage;
+  };
   /** Make runs for instants of the past; engines do it from now on. */
   create_backfill: {
     parts: object;
@@ -2482,6 +2545,13 @@ export interface Operations {
     body: undefined;
     answer: WorkerPage;
   };
+  /** What living workers have in hand; what they have held longest comes first. */
+  list_in_hand: {
+    parts: object;
+    query: { worker?: number; limit?: number };
+    body: undefined;
+    answer: InHandPage;
+  };
   /** Take a lease, for queues that the token is bound to. */
   join: {
     parts: { worker: string };
@@ -2565,6 +2635,13 @@ export interface Operations {
     query: { topics: string; seconds?: number };
     body: undefined;
     answer: string;
+  };
+  /** Engines at work, by name, with the shards of schedules that they look at first. */
+  list_engines: {
+    parts: object;
+    query: object;
+    body: undefined;
+    answer: EnginePage;
   };
   /** All tokens, the newest first; their secrets are not known. */
   list_tokens: {
@@ -2667,6 +2744,7 @@ export const OPERATIONS = {
   show_calendar: ["GET", "/api/v1/calendars/{calendar}"],
   put_calendar: ["PUT", "/api/v1/calendars/{calendar}"],
   remove_calendar: ["DELETE", "/api/v1/calendars/{calendar}"],
+  list_fires: ["GET", "/api/v1/fires"],
   create_backfill: ["POST", "/api/v1/backfills"],
   list_backfills: ["GET", "/api/v1/backfills"],
   estimate_backfill: ["POST", "/api/v1/backfills/preview"],
@@ -2686,6 +2764,7 @@ export const OPERATIONS = {
   pause_queue: ["POST", "/api/v1/queues/{queue}/pause"],
   resume_queue: ["POST", "/api/v1/queues/{queue}/resume"],
   list_workers: ["GET", "/api/v1/workers"],
+  list_in_hand: ["GET", "/api/v1/workers/tasks"],
   join: ["PUT", "/api/v1/workers/{worker}"],
   leave: ["DELETE", "/api/v1/workers/{worker}"],
   claim_tasks: ["POST", "/api/v1/workers/{worker}/claims"],
@@ -2698,6 +2777,7 @@ export const OPERATIONS = {
   read_inputs: ["POST", "/api/v1/workers/{worker}/inputs"],
   fetch_code: ["GET", "/api/v1/workers/{worker}/snapshots/{snapshot}"],
   listen: ["GET", "/api/v1/stream"],
+  list_engines: ["GET", "/api/v1/engines"],
   list_tokens: ["GET", "/api/v1/tokens"],
   make_token: ["POST", "/api/v1/tokens"],
   delete_token: ["DELETE", "/api/v1/tokens/{token}"],

@@ -8,6 +8,8 @@ from mainspring.api.resources.backfills import backfills
 from mainspring.api.resources.calendars import calendars
 from mainspring.api.resources.care import care
 from mainspring.api.resources.dead_letters import dead_letters
+from mainspring.api.resources.engines import engines
+from mainspring.api.resources.fires import fires
 from mainspring.api.resources.grid import grid
 from mainspring.api.resources.jobs import jobs
 from mainspring.api.resources.many_runs import runs
@@ -28,12 +30,14 @@ RESOURCES: Sequence[Resource] = (
     grid,
     schedules,
     calendars,
+    fires,
     backfills,
     dead_letters,
     queues,
     workers,
     remote_workers,
     stream,
+    engines,
     tokens,
     care,
     operations,

@@ -209,6 +209,22 @@ from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
 join mainspring.task t on t.id = k.id and t.term = k.term and t.state = 'ready'
 group by c.worker_id, t.lane;
 
+-- name: page_in_hand
+-- What workers have in hand, what they have held longest first.  $1 worker, or null for all  $2 limit
+select t.run_id, d.name as dag, n.name as task, t.attempt, t.lane, w.id as worker_id, w.name as worker,
+  held.claimed_at
+from (
+  select c.worker_id, c.claimed_at, k.id, k.term
+  from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+  where $1::int is null or c.worker_id = $1
+  order by c.claimed_at limit $2) as held
+join mainspring.task t on t.id = held.id and t.term = held.term and t.state = 'ready'
+join mainspring.node n on n.version_id = t.version_id and n.number = t.node
+join mainspring.version v on v.id = t.version_id
+join mainspring.dag d on d.id = v.dag_id
+join mainspring.worker w on w.id = held.worker_id
+order by held.claimed_at, t.id;
+
 -- name: list_queue_ids
 -- $1 tenant
 select id from mainspring.queue where tenant_id = $1;

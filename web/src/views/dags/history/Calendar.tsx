@@ -4,7 +4,7 @@ import { useMemo } from "react";
 
 import type { BriefRun } from "~/api/queries";
 import { useNarrow } from "~/components/Rows";
-import { weeksOf, type DayOfRuns } from "~/lib/calendar";
+import { weeksOf, type DayOfRuns } from "~/lib/days_of_runs";
 import { useZone } from "~/lib/preferences";
 import { day } from "~/lib/time";
 import { counted } from "~/lib/words";

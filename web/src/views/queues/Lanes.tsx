@@ -1,0 +1,139 @@
+/** Queues by kind of slot: how many tasks wait, how long the first has waited, how many run. */
+
+import { useState } from "react";
+
+import { useDeed } from "~/api/acting";
+import { ask } from "~/api/call";
+import { Button } from "~/components/Button";
+import { Dialog } from "~/components/Dialog";
+import { Field, TextBox } from "~/components/Field";
+import { Empty, Loading, Trouble } from "~/components/Notice";
+import { Rows, type Column } from "~/components/Rows";
+import { Badge } from "~/components/State";
+import type { Lane } from "~/generated/api";
+import { length } from "~/lib/time";
+import { number } from "~/lib/words";
+
+export function Lanes({ lanes, error }: { lanes: readonly Lane[] | undefined; error: unknown }) {
+  const [pausing, setPausing] = useState<string | null>(null);
+  const resume = useDeed({
+    act: (queue: string) => ask("resume_queue", { parts: { queue } }),
+    done: (_, queue) => `Queue ${queue} goes on.`,
+    changes: [["lanes"], ["queue"]],
+    meanwhile: {
+      key: ["lanes"],
+      change: (before: readonly Lane[], queue) =>
+        before.map((each) => (each.queue === queue ? { ...each, pause: null } : each)),
+    },
+  });
+  const columns: readonly Column<Lane>[] = [
+    {
+      name: "Queue",
+      width: "minmax(4.25rem, 2fr)",
+      cell: (lane) => (
+        <span className="flex items-center gap-2">
+          <span className="truncate font-medium">{lane.queue}</span>
+          {lane.pause !== null && (
+            <Badge tone="warn" title={lane.pause.note ?? "Nothing of it is handed to workers."}>
+              Paused
+            </Badge>
+          )}
+        </span>
+      ),
+    },
+    { name: "Kind", width: "6rem", wide: true, cell: (lane) => <span className="text-soft">{lane.kind}</span> },
+    {
+      name: "Waiting",
+      width: "4rem",
+      right: true,
+      cell: (lane) => (
+        <span title={lane.aside > 0 ? `${number(lane.aside)} more stand aside, of dags that are paused` : undefined}>
+          {number(lane.ready)}
+          {lane.aside > 0 && <span className="text-faint"> +{number(lane.aside)}</span>}
+        </span>
+      ),
+    },
+    {
+      name: "Oldest",
+      width: "6rem",
+      right: true,
+      wide: true,
+      cell: (lane) => (lane.oldest_seconds === null ? "–" : length(Math.round(lane.oldest_seconds))),
+    },
+    { name: "Running", width: "4rem", right: true, cell: (lane) => number(lane.running) },
+    {
+      name: "Workers",
+      width: "5rem",
+      right: true,
+      wide: true,
+      cell: (lane) =>
+        lane.workers === 0 && lane.ready > 0 ? <Badge tone="bad">None</Badge> : number(lane.workers),
+    },
+    {
+      name: "Pause",
+      head: <span className="sr-only">Pause</span>,
+      width: "5.5rem",
+      right: true,
+      cell: (lane) =>
+        lane.pause === null ? (
+          <Button aria-label={`Pause ${lane.queue}`} onClick={() => setPausing(lane.queue)}>
+            Pause
+          </Button>
+        ) : (
+          <Button aria-label={`Resume ${lane.queue}`} onClick={() => resume.mutate(lane.queue)}>
+            Resume
+          </Button>
+        ),
+    },
+  ];
+  if (error !== null) return <Trouble error={error} />;
+  if (lanes === undefined) return <Loading />;
+  if (lanes.length === 0)
+    return (
+      <Empty title="Nothing waits, and nothing runs.">
+        A queue shows up here as soon as a task is ready for it. A task says its queue with{" "}
+        <code className="mono">@task(queue="mail")</code>.
+      </Empty>
+    );
+  return (
+    <>
+      <Rows label="Queues" items={lanes} columns={columns} keyOf={(each) => `${each.queue} ${each.kind}`} rowHeight={48} />
+      {pausing !== null && <PauseQueue queue={pausing} close={() => setPausing(null)} />}
+    </>
+  );
+}
+
+function PauseQueue({ queue, close }: { queue: string; close: () => void }) {
+  const [note, setNote] = useState("");
+  const pause = useDeed({
+    act: () => ask("pause_queue", { parts: { queue }, body: { note: note || null } }),
+    done: () => `Queue ${queue} is held.`,
+    changes: [["lanes"], ["queue"]],
+  });
+  return (
+    <Dialog
+      title={`Pause queue ${queue}?`}
+      about="Nothing of it is handed to a worker until it is resumed. What runs goes on."
+      close={close}
+    >
+      <form
+        className="flex flex-col gap-4 p-5"
+        onSubmit={(event) => {
+          event.preventDefault();
+          pause.mutate(undefined, { onSuccess: close });
+        }}
+      >
+        <Field label="Note" about="Why, for those who will wonder.">
+          <TextBox autoFocus value={note} maxLength={1000} onChange={(event) => setNote(event.target.value)} />
+        </Field>
+        {pause.error !== null && <Trouble error={pause.error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={close}>Let it run</Button>
+          <Button look="main" type="submit" busy={pause.isPending}>
+            Pause it
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
