@@ -122,13 +122,31 @@ function reopen(): void {
   }
 }
 
-/** What is in hand about this topic is asked again, but for what an event has already mended. */
+const waiting = new Set<string>();
+
+/**
+ * What is in hand about this topic is asked again, but for what an event has already mended. What is
+ * being asked is asked once more when the answer is there: to begin anew at each event would never
+ * come to an end where answers take longer than events.
+ */
 function makeOld(topic: string, mended: readonly string[] = []): void {
-  void queryClient.invalidateQueries({
+  const found = queryClient.getQueryCache().findAll({
     predicate: (query) =>
       (query.meta?.topics as string[] | undefined)?.includes(topic) === true &&
       !mended.includes(String(query.queryKey[0])),
   });
+  for (const query of found) {
+    const askAgain = () => void queryClient.invalidateQueries({ queryKey: query.queryKey, exact: true });
+    if (query.state.fetchStatus !== "fetching" || query.promise === undefined) askAgain();
+    else if (!waiting.has(query.queryHash)) {
+      waiting.add(query.queryHash);
+      const done = () => {
+        waiting.delete(query.queryHash);
+        askAgain();
+      };
+      query.promise.then(done, done);
+    }
+  }
 }
 
 function tell(now: Link): void {
