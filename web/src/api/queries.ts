@@ -92,6 +92,16 @@ export function versionsOf(name: string) {
   });
 }
 
+/** What changed in a dag from one version to another. */
+export function versionsDiffer(name: string, before: number, after: number) {
+  return queryOptions({
+    queryKey: ["versions-differ", name, before, after],
+    queryFn: async ({ signal }) =>
+      (await ask("diff_versions", { parts: { dag: name }, query: { before, after }, signal })).difference,
+    staleTime: Infinity,
+  });
+}
+
 export function backfillsOf(name: string) {
   return queryOptions({
     queryKey: ["backfills", { dag: name }],

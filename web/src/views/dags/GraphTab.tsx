@@ -31,11 +31,12 @@ export default function GraphTab({ dag, search }: { dag: string; search: GridSea
   const run = search.run ?? runs?.runs[0]?.id;
   useTopics(`runs:dag=${dag}`, ...(run === undefined ? [] : [`run:${run}`]));
   const time = useQuery({ ...timeline(run ?? 0), enabled: run !== undefined });
-  const waits = run !== undefined && time.data === undefined && time.error === null;
-  const { data: graph, error } = useQuery({
-    ...graphQuery(dag, time.data?.version),
-    enabled: runs !== undefined && !waits,
-  });
+  const now = useQuery(graphQuery(dag));
+  // Of a run of before, as it was then; until that is known, as it is now.
+  const other = time.data !== undefined && now.data !== undefined && time.data.version !== now.data.version;
+  const then = useQuery({ ...graphQuery(dag, time.data?.version), enabled: other });
+  const graph = other ? then.data : now.data;
+  const error = now.error ?? then.error;
   const open = useMemo(() => new Set(search.open?.split(",") ?? []), [search.open]);
   const cells = time.data?.cells ?? "";
   const trouble = useMemo(() => troubleIn(cells), [cells]);

@@ -2,22 +2,25 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 
+import { useDeed } from "~/api/acting";
+import { ask } from "~/api/call";
 import { useTopics } from "~/api/live";
-import { graph, versionsOf } from "~/api/queries";
+import { versionsDiffer, versionsOf } from "~/api/queries";
+import { Button } from "~/components/Button";
+import { Confirm } from "~/components/Dialog";
 import { Choice } from "~/components/Field";
 import { Moment } from "~/components/Moment";
 import { Loading, Trouble } from "~/components/Notice";
 import { Card } from "~/components/Page";
 import { Rows, type Column } from "~/components/Rows";
 import { Badge } from "~/components/State";
-import type { Version } from "~/generated/api";
+import type { Change, Parts, Version } from "~/generated/api";
 import type { Tone } from "~/generated/states";
-import { graphDifference } from "~/lib/versions";
-import { bytes, counted, number } from "~/lib/words";
+import { bytes, number } from "~/lib/words";
 
-const COLUMNS: readonly Column<Version>[] = [
+const columnsOf = (goBack: (version: number) => void): readonly Column<Version>[] => [
   {
     name: "Version",
     width: "minmax(7rem, 1fr)",
@@ -42,6 +45,18 @@ const COLUMNS: readonly Column<Version>[] = [
       </span>
     ),
   },
+  {
+    name: "Act",
+    width: "6.5rem",
+    right: true,
+    cell: (each) =>
+      !each.in_use &&
+      each.code_bytes !== null && (
+        <Button look="bare" aria-label={`Go back to version ${each.version}`} onClick={() => goBack(each.version)}>
+          Go back
+        </Button>
+      ),
+  },
 ];
 
 export default function VersionsTab({
@@ -55,6 +70,8 @@ export default function VersionsTab({
 }) {
   useTopics("dags");
   const { data, error } = useQuery(versionsOf(dag));
+  const [goingBack, setGoingBack] = useState<number | null>(null);
+  const columns = useMemo(() => columnsOf(setGoingBack), []);
   if (error !== null) return <Trouble error={error} />;
   if (data === undefined) return <Loading />;
   const newest = after ?? data[0]?.version;
@@ -65,8 +82,9 @@ export default function VersionsTab({
         <Difference dag={dag} versions={data} before={older} after={newest} />
       )}
       <Card title="Versions" fill>
-        <Rows label={`Versions of ${dag}`} items={data} columns={COLUMNS} keyOf={(each) => each.version} />
+        <Rows label={`Versions of ${dag}`} items={data} columns={columns} keyOf={(each) => each.version} />
       </Card>
+      {goingBack !== null && <GoBack dag={dag} version={goingBack} close={() => setGoingBack(null)} />}
     </>
   );
 }
@@ -83,13 +101,10 @@ function Difference({
   after: number;
 }) {
   const navigate = useNavigate();
-  const old = useQuery(graph(dag, before));
-  const now = useQuery(graph(dag, after));
-  const found = useMemo(() => old.data && now.data && graphDifference(old.data, now.data), [old.data, now.data]);
+  const { data: found, error } = useQuery(versionsDiffer(dag, before, after));
   const options = versions.map((each) => [String(each.version), `Version ${each.version}`] as const);
   const go = (change: { before?: number; after?: number }) =>
     void navigate({ to: ".", search: ((given: object) => ({ ...given, before, after, ...change })) as never, replace: true });
-  const error = old.error ?? now.error;
   return (
     <Card
       title="What changed"
@@ -106,31 +121,71 @@ function Difference({
         error === null && <Loading rows={2} />
       ) : (
         <div className="max-h-80 overflow-auto px-4 py-3 text-sm">
-          <Names tone="good" sign="+" names={found.added} />
-          <Names tone="bad" sign="−" names={found.removed} />
-          {found.moved.map((each) => (
-            <p key={each.name} data-tone="warn">
-              <span className="mono text-tone-text">~ {each.name}</span>{" "}
-              <span className="text-soft">
-                came after {each.before.join(", ") || "nothing"}, now after {each.after.join(", ") || "nothing"}
-              </span>
-            </p>
+          <Changes of="" changes={found.dag} />
+          <Differing what="parameter" parts={found.parameters} />
+          <Differing what="task" parts={found.tasks} />
+          {found.edges.added.map(([from, to]) => (
+            <Line key={`+${from} ${to}`} tone="good" sign="+" text={`${from} → ${to}`} />
           ))}
-          <p className="text-faint">
-            {found.added.length + found.removed.length + found.moved.length === 0
-              ? "The graph is the same; what differs is how its tasks are called or run."
-              : `${counted(found.unchanged, "task")} as before`}
-          </p>
+          {found.edges.removed.map(([from, to]) => (
+            <Line key={`-${from} ${to}`} tone="bad" sign="−" text={`${from} → ${to}`} />
+          ))}
+          {before === after && <p className="text-faint">This is one and the same version.</p>}
         </div>
       )}
     </Card>
   );
 }
 
-function Names({ tone, sign, names }: { tone: Tone; sign: string; names: readonly string[] }) {
-  return names.map((name) => (
-    <p key={name} data-tone={tone} className="mono text-tone-text">
-      {sign} {name}
-    </p>
+function Differing({ what, parts }: { what: string; parts: Parts }) {
+  return (
+    <>
+      {parts.added.map((name) => (
+        <Line key={name} tone="good" sign="+" text={`${what} ${name}`} />
+      ))}
+      {parts.removed.map((name) => (
+        <Line key={name} tone="bad" sign="−" text={`${what} ${name}`} />
+      ))}
+      {parts.changed.map((each) => (
+        <Changes key={each.name} of={`${what} ${each.name}: `} changes={each.changes} />
+      ))}
+    </>
+  );
+}
+
+function Changes({ of, changes }: { of: string; changes: readonly Change[] }) {
+  return changes.map((each) => (
+    <Line
+      key={each.field}
+      tone="warn"
+      sign="~"
+      text={`${of}${each.field} was ${JSON.stringify(each.before)}, is ${JSON.stringify(each.after)}`}
+    />
   ));
+}
+
+function Line({ tone, sign, text }: { tone: Tone; sign: string; text: string }) {
+  return (
+    <p data-tone={tone} className="mono break-words text-tone-text">
+      {sign} {text}
+    </p>
+  );
+}
+
+/** Lets triggers use an older version again; asks once. */
+function GoBack({ dag, version, close }: { dag: string; version: number; close: () => void }) {
+  const deed = useDeed({
+    act: () => ask("roll_back", { parts: { dag }, body: { version } }),
+    done: () => `${dag} runs as version ${version} from now on.`,
+    changes: [["versions", dag], ["dag", dag], ["dags"], ["graph", dag]],
+  });
+  return (
+    <Confirm
+      title={`Go back to version ${version}?`}
+      about="Triggers and schedules use it from now on, with its code. Runs that exist stay as they are. It holds until the dag's file changes."
+      verb="Go back"
+      act={() => deed.mutateAsync()}
+      close={close}
+    />
+  );
 }

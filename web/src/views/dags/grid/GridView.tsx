@@ -77,6 +77,16 @@ export function GridView({
     setScroll({ left: element.scrollLeft, top: element.scrollTop });
   }, [runs.length, newest, shown, view.width]);
 
+  // The chosen run stays in sight when its timeline takes its room.
+  useLayoutEffect(() => {
+    const element = frame.current!;
+    const left = chosenColumn * COLUMN;
+    if (chosenColumn < 0 || room === 0) return;
+    if (left < element.scrollLeft) element.scrollLeft = left;
+    else if (left + COLUMN + 8 > element.scrollLeft + room) element.scrollLeft = left + COLUMN + 8 - room;
+    // eslint-disable-next-line -- runs that are added move it by the effect above.
+  }, [chosen?.run, room]);
+
   const more = data.more;
   useEffect(() => {
     if (scroll.left < 12 * COLUMN) more?.();
