@@ -4,7 +4,7 @@
  */
 
 import type { Graph, Grid, GridRun } from "~/generated/api";
-import { TASK_STATES, type TaskState } from "~/generated/states";
+import { TASK_STATES, type TaskState } from "../generated/states.ts";
 
 /** A task, or tasks whose names differ in a number only, under one name. */
 export interface Row {

@@ -4,7 +4,7 @@
  */
 
 import type { Graph } from "~/generated/api";
-import { stemOf } from "~/lib/cells";
+import { stemOf } from "./cells.ts";
 
 export interface FoldedNode {
   readonly id: string;

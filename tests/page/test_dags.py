@@ -1,0 +1,103 @@
+"""Dags and one dag: what people do there, by clicking."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.page.conftest import Up, serious_issues
+
+TABS = ("grid", "graph", "schedule", "history", "versions", "backfills")
+
+
+def test_a_dag_is_triggered_with_the_form_of_its_parameters(page: Page) -> None:
+    page.goto("/dags")
+    page.get_by_role("button", name="Trigger sales").click()
+    form = page.get_by_role("dialog", name="Trigger sales")
+    form.get_by_label("region").fill("us")
+    form.get_by_label("limit").fill("1.5")
+    form.get_by_role("button", name="Trigger", exact=True).click()
+    expect(form.get_by_text("A whole number is needed.")).to_be_visible()
+    form.get_by_label("limit").fill("7")
+    form.get_by_role("button", name="Trigger", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/runs/\d+"))
+    expect(page.get_by_role("main").get_by_text("Succeeded").first).to_be_visible()
+
+
+def test_dags_are_found_by_name_and_tag(page: Page) -> None:
+    page.goto("/dags")
+    page.get_by_label("Tag").select_option("shop")
+    expect(page).to_have_url(re.compile("tag=shop"))
+    expect(page.get_by_role("link", name="till")).to_be_visible()
+    expect(page.get_by_role("link", name="door")).to_have_count(0)
+    page.get_by_label("Search dags").fill("sal")
+    expect(page.get_by_role("link", name="till")).to_have_count(0)
+    page.get_by_label("Search dags").fill("nothing like it")
+    page.get_by_role("link", name="Show all of them").click()
+    expect(page.get_by_role("link", name="door")).to_be_visible()
+
+
+def test_a_dag_is_paused_and_resumed(page: Page) -> None:
+    page.goto("/dags/till")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("till is paused")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+
+
+def test_the_grid_is_walked_by_keys_and_a_run_turns_into_its_timeline(page: Page, up: Up) -> None:
+    up.command("dag", "trigger", "sales", "--wait")
+    page.goto("/dags/sales")
+    grid = page.get_by_role("grid", name="Runs and tasks")
+    expect(grid.get_by_role("rowheader", name="total")).to_be_visible()
+    grid.focus()
+    page.keyboard.press("ArrowDown")
+    cell = page.get_by_role("gridcell")
+    expect(cell).to_have_accessible_name(re.compile("total, run .* Succeeded"))
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"run=\d+"))
+    page.get_by_role("button", name="Close the timeline").click()
+    expect(page).not_to_have_url(re.compile(r"run=\d+"))
+    grid.get_by_role("button", name=re.compile(r"^Run \d+, succeeded")).last.click()
+    expect(page.get_by_role("link", name=re.compile(r"^Run \d+"))).to_be_visible()
+
+
+def test_a_run_appears_in_the_grid_without_a_reload(page: Page, up: Up) -> None:
+    page.goto("/dags/sales")
+    expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    made = up.command("dag", "trigger", "sales", "--wait")
+    found = re.search(r"run (\d+)", made)
+    assert found, made
+    head = page.get_by_role("columnheader").get_by_role(
+        "button", name=re.compile(f"^Run {found[1]}, succeeded")
+    )
+    expect(head).to_be_visible()
+
+
+def test_the_graph_tells_how_the_tasks_of_a_run_stand(page: Page, up: Up) -> None:
+    up.command("dag", "trigger", "sales", "--wait")
+    page.goto("/dags/sales?tab=graph")
+    node = page.get_by_label(re.compile("^total: 1 succeeded"))
+    expect(node).to_be_visible()
+    node.click()
+    expect(page.get_by_role("link", name=re.compile(r"Open run \d+"))).to_be_visible()
+
+
+def test_a_change_of_a_schedule_is_previewed(page: Page) -> None:
+    page.goto("/dags/sales?tab=schedule")
+    expect(page.get_by_text("every day at 02:00 (Europe/Berlin)").last).to_be_visible()
+    page.get_by_label("When").fill("30 2 * * *")
+    page.get_by_role("button", name="Preview the change").click()
+    expect(page.get_by_text("In the next four weeks")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+@pytest.mark.parametrize("width", [1280, 390], indirect=True)
+@pytest.mark.parametrize("tab", TABS)
+def test_every_face_of_a_dag_is_for_everybody(page: Page, tab: str) -> None:
+    page.goto(f"/dags/sales?tab={tab}")
+    expect(page.get_by_role("button", name="Trigger")).to_be_visible()
+    assert serious_issues(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
