@@ -1,6 +1,7 @@
 /** Each run as a point: when it was made, how long it took, in the tone of its end. Click one to open it. */
 
 import { useEffect, useMemo, useRef } from "react";
+import "~/lib/language";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
