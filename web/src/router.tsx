@@ -97,7 +97,7 @@ const run = createRoute({
     ...text(given, "tab"),
     ...text(given, "text"),
     ...oneOf(given, "state", TASK_STATES),
-    ...yes(given, "why"),
+    ...flag(given, "why"),
     ...count(given, "with"),
   }),
   component: lazyRouteComponent(() => import("~/views/runs/Run")),
@@ -112,11 +112,12 @@ const task = createRoute({
   },
   validateSearch: (
     given: Record<string, unknown>,
-  ): { tab?: string; term?: number; find?: string; wrap?: boolean; at?: number } => ({
+  ): { tab?: string; why?: boolean; term?: number; find?: string; wrap?: boolean; at?: number } => ({
     ...text(given, "tab"),
+    ...flag(given, "why"),
     ...count(given, "term"),
     ...text(given, "find"),
-    ...yes(given, "wrap"),
+    ...flag(given, "wrap"),
     ...count(given, "at"),
   }),
   component: lazyRouteComponent(() => import("~/views/tasks/Task")),
@@ -258,8 +259,9 @@ function text<Name extends string>(given: Record<string, unknown>, name: Name) {
   return typeof told === "string" && told !== "" ? ({ [name]: told } as { [N in Name]: string }) : {};
 }
 
-function yes<Name extends string>(given: Record<string, unknown>, name: Name) {
-  return given[name] === true || given[name] === "true" ? ({ [name]: true } as { [N in Name]: true }) : {};
+function flag<Name extends string>(given: Record<string, unknown>, name: Name) {
+  const value = given[name];
+  return typeof value === "boolean" ? ({ [name]: value } as { [N in Name]: boolean }) : {};
 }
 
 function count<Name extends string>(given: Record<string, unknown>, name: Name) {

@@ -1,6 +1,6 @@
 /** What can be done to a run: again, in part or as a whole, on newer code; or no further. */
 
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { useDeed } from "~/api/acting";
@@ -15,6 +15,7 @@ import { State } from "~/components/State";
 import type { Rerun, RunWhole, Task } from "~/generated/api";
 import { RUN_FACTS } from "~/generated/states";
 import { counted } from "~/lib/words";
+import { WhyToggle } from "~/views/why/WhyToggle";
 
 export function RunActions({ run, why }: { run: RunWhole; why: boolean }) {
   const navigate = useNavigate();
@@ -35,18 +36,7 @@ export function RunActions({ run, why }: { run: RunWhole; why: boolean }) {
   });
   return (
     <>
-      <Link
-        to="."
-        search={((before: object) => ({ ...before, why: why ? undefined : true })) as never}
-        replace
-        aria-pressed={why}
-        role="button"
-        className={`inline-flex h-8 items-center rounded-md border px-3 text-sm font-medium ${
-          why ? "border-accent bg-accent-wash" : "border-line-strong bg-raised hover:bg-hover"
-        }`}
-      >
-        Why?
-      </Link>
+      <WhyToggle open={why} />
       {!closed && (
         <Button look="danger" onClick={() => setAsking("cancel")} disabled={run.stop !== null}>
           {run.stop === null ? "Cancel" : "Stopping…"}

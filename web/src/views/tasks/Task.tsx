@@ -27,6 +27,8 @@ export default function Task() {
   const { data: run, error } = useRun(id);
   const task = run?.tasks.find((each) => each.name === name);
   const attempt = task?.attempts.find((each) => each.term === search.term) ?? task?.attempts.at(-1);
+  // Whoever looks at what waits or failed wants to know; of the rest it can be asked.
+  const why = search.why ?? (task !== undefined && task.state !== "succeeded" && task.state !== "running");
   return (
     <Page
       title={name}
@@ -35,7 +37,7 @@ export default function Task() {
         { name: run === undefined ? `Run ${id}` : `${run.dag} · ${id}`, to: `/runs/${id}` },
       ]}
       about={task && <About task={task} />}
-      actions={run && task && <TaskActions run={run} task={task} />}
+      actions={run && task && <TaskActions run={run} task={task} why={why} />}
     >
       {error !== null && <Trouble error={error} />}
       {run === undefined ? (
@@ -49,7 +51,7 @@ export default function Task() {
       ) : (
         <>
           {task.progress !== null && task.state === "running" && <Progress task={task} />}
-          {task.state !== "succeeded" && task.state !== "running" && <Why run={id} task={name} />}
+          {why && <Why run={id} task={name} />}
           <div className="flex shrink-0 flex-wrap items-end justify-between gap-x-4">
             <div className="min-w-0 flex-1">
               <Tabs

@@ -12,16 +12,18 @@ import { Menu } from "~/components/Menu";
 import type { RunWhole, Task } from "~/generated/api";
 import { TASK_FACTS } from "~/generated/states";
 import { useRerun } from "~/views/runs/RunActions";
+import { WhyToggle } from "~/views/why/WhyToggle";
 
 type Marked = "succeeded" | "skipped";
 
-export function TaskActions({ run, task }: { run: RunWhole; task: Task }) {
+export function TaskActions({ run, task, why }: { run: RunWhole; task: Task; why: boolean }) {
   const [marking, setMarking] = useState<Marked | null>(null);
   const again = useRerun(run.id);
   const closed = TASK_FACTS[task.state].closed;
   const markable = !closed || task.state === "failed";
   return (
     <>
+      <WhyToggle open={why} />
       <Button disabled={!closed} busy={again.isPending} onClick={() => again.mutate({ tasks: [task.name] })}>
         <Icon name="again" /> Rerun from here
       </Button>
