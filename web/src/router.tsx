@@ -93,7 +93,8 @@ const run = createRoute({
   },
   validateSearch: (
     given: Record<string, unknown>,
-  ): { tab?: string; text?: string; state?: TaskState; why?: boolean; with?: number } => ({
+  ): { tab?: string; text?: string; state?: TaskState; why?: boolean; with?: number; open?: string } => ({
+    ...text(given, "open"),
     ...text(given, "tab"),
     ...text(given, "text"),
     ...oneOf(given, "state", TASK_STATES),

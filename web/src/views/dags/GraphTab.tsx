@@ -23,7 +23,8 @@ import type { GridSearch } from "~/views/dags/GridTab";
 
 const KINDS = { task: TaskNode };
 
-export default function GraphTab({ dag, search }: { dag: string; search: GridSearch }) {
+/** `fixed`: it is about the run in `search` and no other. */
+export default function GraphTab({ dag, search, fixed = false }: { dag: string; search: GridSearch; fixed?: boolean }) {
   const navigate = useNavigate();
   const go = (change: GridSearch) =>
     void navigate({ to: ".", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
@@ -61,16 +62,18 @@ export default function GraphTab({ dag, search }: { dag: string; search: GridSea
   return (
     <Card fill>
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2 text-sm">
-        <Choice
-          label="Run"
-          value={run === undefined ? "" : String(run)}
-          options={
-            runs === undefined || runs.runs.length === 0
-              ? [["", "It has not run yet"]]
-              : runs.runs.map((each) => [String(each.id), `Run ${each.id}, ${RUN_FACTS[each.state].label.toLowerCase()}`] as const)
-          }
-          choose={(value) => go({ run: Number(value) || undefined })}
-        />
+        {!fixed && (
+          <Choice
+            label="Run"
+            value={run === undefined ? "" : String(run)}
+            options={
+              runs === undefined || runs.runs.length === 0
+                ? [["", "It has not run yet"]]
+                : runs.runs.map((each) => [String(each.id), `Run ${each.id}, ${RUN_FACTS[each.state].label.toLowerCase()}`] as const)
+            }
+            choose={(value) => go({ run: Number(value) || undefined })}
+          />
+        )}
         <span className="text-soft">
           {counted(graph.tasks.length, "task")}, version {graph.version}
         </span>
@@ -87,9 +90,18 @@ export default function GraphTab({ dag, search }: { dag: string; search: GridSea
           <span role="status" className="ml-auto flex gap-2">
             <span className="font-medium">{chosen.name}</span>
             <Told place={chosen.places[0]!} time={time.data} />
-            {run !== undefined && (
+            {run !== undefined && !fixed && (
               <Link to="/runs/$run" params={{ run }} className="text-accent hover:underline">
                 Open run {run}
+              </Link>
+            )}
+            {run !== undefined && fixed && (
+              <Link
+                to="/runs/$run/tasks/$task"
+                params={{ run, task: chosen.name }}
+                className="text-accent hover:underline"
+              >
+                Open the task
               </Link>
             )}
           </span>

@@ -1,6 +1,7 @@
 /** One run: how it stands, its tasks, their times, and what led to it. */
 
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 
 import { Facts, Json } from "~/components/Facts";
 import { Moment } from "~/components/Moment";
@@ -17,6 +18,7 @@ import { TaskList } from "~/views/runs/TaskList";
 import { useRun } from "~/views/runs/useRun";
 import { Why } from "~/views/why/Why";
 
+const GraphTab = lazy(() => import("~/views/dags/GraphTab"));
 const route = getRouteApi("/runs/$run");
 
 export default function Run() {
@@ -47,6 +49,7 @@ export default function Run() {
             tabs={[
               { name: "Tasks", value: "tasks", count: run.task_count },
               { name: "Times", value: "times" },
+              { name: "Graph", value: "graph" },
               { name: "History", value: "history" },
               { name: "Compare", value: "compare" },
               { name: "Details", value: "details" },
@@ -63,6 +66,12 @@ function Face({ run, search }: { run: RunWhole; search: ReturnType<typeof route.
   switch (search.tab) {
     case "times":
       return <Card fill><Gantt run={run} /></Card>;
+    case "graph":
+      return (
+        <Suspense fallback={<Loading />}>
+          <GraphTab dag={run.dag} search={{ run: run.id, open: search.open }} fixed />
+        </Suspense>
+      );
     case "history":
       return <Card fill><History run={run} /></Card>;
     case "compare":
