@@ -45,6 +45,7 @@ export function LogPane({ label, store, wrap, follow, setFollow, at, choose, fin
   const held = useRef<Held>({ block: 0, share: 0 });
   const seen = useRef({ last: 0, idle: 0 as number | undefined, scrolling: false });
   const shown = useRef(-1);
+  const wrapped = useRef(wrap);
 
   const columns = wrap ? Math.max(20, Math.floor((box.width - PADDING) / box.letter)) : 0;
   const heights = useHeights(store, columns);
@@ -65,6 +66,11 @@ export function LogPane({ label, store, wrap, follow, setFollow, at, choose, fin
       held.current = { block, line, rows: within - starts[line]! };
     }
   };
+  // Wrapping moves the chosen line out of sight.
+  if (wrapped.current !== wrap) {
+    wrapped.current = wrap;
+    shown.current = -1;
+  }
   // A line that was asked for is brought into sight as soon as its block is there.
   if (at !== undefined && at !== shown.current && store.lines(blockOf(at)) !== undefined) {
     shown.current = at;
