@@ -65,6 +65,12 @@ CREATE TYPE mainspring.role AS ENUM (
     'worker'
 );
 
+CREATE TYPE mainspring.rollup_width AS ENUM (
+    'minute',
+    'hour',
+    'day'
+);
+
 CREATE TYPE mainspring.run_options AS (
 	queue_id integer,
 	priority smallint,
@@ -548,6 +554,29 @@ CREATE TABLE mainspring.remark (
     who text NOT NULL,
     note text NOT NULL
 );
+
+CREATE TABLE mainspring.rollup (
+    tenant_id integer NOT NULL,
+    dag_id integer NOT NULL,
+    width mainspring.rollup_width NOT NULL,
+    at timestamp with time zone NOT NULL,
+    succeeded integer NOT NULL,
+    failed integer NOT NULL,
+    cancelled integer NOT NULL,
+    again integer NOT NULL,
+    tasks bigint NOT NULL,
+    failed_tasks bigint NOT NULL,
+    retries bigint NOT NULL,
+    duration_sum interval NOT NULL,
+    duration_max interval NOT NULL,
+    lag_sum interval NOT NULL,
+    lag_max interval NOT NULL,
+    durations integer[] NOT NULL,
+    lags integer[] NOT NULL,
+    CONSTRAINT rollup_durations_check CHECK ((cardinality(durations) = 28)),
+    CONSTRAINT rollup_lags_check CHECK ((cardinality(lags) = 28))
+)
+WITH (fillfactor='50');
 
 CREATE TABLE mainspring.run (
     id bigint NOT NULL,
@@ -1114,6 +1143,9 @@ ALTER TABLE ONLY mainspring.queue
 ALTER TABLE ONLY mainspring.remark
     ADD CONSTRAINT remark_pkey PRIMARY KEY (task_id, term, deed);
 
+ALTER TABLE ONLY mainspring.rollup
+    ADD CONSTRAINT rollup_pkey PRIMARY KEY (tenant_id, dag_id, width, at);
+
 ALTER TABLE ONLY mainspring.run_history
     ADD CONSTRAINT run_history_pkey PRIMARY KEY (id);
 
@@ -1226,6 +1258,8 @@ CREATE INDEX notice_due ON mainspring.notice USING btree (due_at);
 CREATE INDEX object_removal_due ON mainspring.object_removal USING btree (due_at);
 
 CREATE UNIQUE INDEX ready_order ON mainspring.ready USING btree (lane, priority DESC, "position");
+
+CREATE INDEX rollup_age ON mainspring.rollup USING btree (width, at);
 
 CREATE INDEX run_again ON mainspring.run USING btree (rerun_of) WHERE (rerun_of IS NOT NULL);
 

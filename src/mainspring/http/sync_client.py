@@ -36,6 +36,8 @@ from mainspring.store import (
     job_shapes,
     letter_shapes,
     pruning,
+    rollup_shapes,
+    rollups,
     schedule_shapes,
     shapes,
     tokens,
@@ -1546,6 +1548,52 @@ class DeadLetters:
         )
 
 
+class Stats:
+    """What ended per minute, hour or day, and how long it took."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    def show(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        step: rollups.Width | None = None,
+        dag: str | None = None,
+    ) -> rollup_shapes.Statistics:
+        """What ended in some time, all dags together or one: throughput, failures, durations
+        and lag.
+
+        A run is counted about ten seconds after its end, when it moves to history.
+        """
+        return self._asker.ask(
+            "GET",
+            target("/api/v1/stats", {}, {"since": since, "until": until, "step": step, "dag": dag}),
+            rollup_shapes.Statistics,
+        )
+
+    def show_of_dag(
+        self,
+        dag: str,
+        /,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        step: rollups.Width | None = None,
+    ) -> rollup_shapes.Statistics:
+        """What ended of one dag in some time."""
+        return self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/dags/{dag}/stats",
+                {"dag": dag},
+                {"since": since, "until": until, "step": step},
+            ),
+            rollup_shapes.Statistics,
+        )
+
+
 class Queues:
     """Where ready tasks wait for a worker."""
 
@@ -1737,6 +1785,7 @@ class SyncHttpClient:
         self.fires = Fires(self._asker)
         self.backfills = Backfills(self._asker)
         self.dead_letters = DeadLetters(self._asker)
+        self.stats = Stats(self._asker)
         self.queues = Queues(self._asker)
         self.workers = Workers(self._asker)
         self.engines = Engines(self._asker)

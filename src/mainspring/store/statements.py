@@ -15,7 +15,7 @@ from importlib.resources import files
 _NAME = re.compile(r"^-- (name|part): (\w+)\n", re.MULTILINE)
 _USE = re.compile(r"^-- with part: (\w+)\n", re.MULTILINE)
 _FILES = (
-    *("runs", "attempts", "gateway", "duties", "dags", "history"),
+    *("runs", "attempts", "gateway", "duties", "dags", "history", "rollups"),
     *("hand", "logs", "pauses", "reading", "schedules", "backfills", "jobs", "server"),
     *("changes", "grid"),
     "invariants",

@@ -17,6 +17,7 @@ from mainspring.api.resources.operations import operations
 from mainspring.api.resources.queues import queues
 from mainspring.api.resources.remote_workers import remote_workers
 from mainspring.api.resources.schedules import schedules
+from mainspring.api.resources.stats import stats
 from mainspring.api.resources.stream import stream
 from mainspring.api.resources.tokens import tokens
 from mainspring.api.resources.workers import workers
@@ -33,6 +34,7 @@ RESOURCES: Sequence[Resource] = (
     fires,
     backfills,
     dead_letters,
+    stats,
     queues,
     workers,
     remote_workers,

@@ -6,6 +6,7 @@
 -- One that was reopened since this statement began, and is not locked any more, is told by its own
 -- rows: a run of many tasks by `finished_at`, a run of one by its task, which then stays; and a run
 -- goes only if its tasks went. Whoever the dag names is to be told of the end: see `engine/notify.py`.
+-- Each end is added to the statistics of its minute here, since a run comes by once for each end.
 -- $1 above this id  $2 look at so many runs  $3 closed before
 with slice as materialized (
   select r.id, v.tasks, r.created_at,
@@ -36,7 +37,8 @@ kept_tasks as (
 facts as materialized (
   select run_id, count(*)::int as tasks, min(started_at) as started_at, max(finished_at) as finished_at,
     (count(*) filter (where state in ('failed', 'upstream_failed')))::int as failed,
-    (count(*) filter (where state = 'cancelled'))::int as cancelled, max(stop) as stop
+    (count(*) filter (where state = 'cancelled'))::int as cancelled, max(stop) as stop,
+    sum(attempt - 1) as retries, max(generation) > 1 as again
   from tasks group by run_id),
 runs as (
   delete from mainspring.run r using facts f where r.id = f.run_id
@@ -54,7 +56,51 @@ kept_runs as (
     case when r.open_tasks is null then f.stop else r.stop end, f.tasks, f.failed, r.created_by,
     r.rerun_of, r.parameters, r.schedule_id, r.fire_at, r.interval_start, r.job_id, r.options
   from runs r join facts f on f.run_id = r.id
-  returning id, dag_id, state, tasks, failed_tasks, due_at, started_at, finished_at),
+  returning id, tenant_id, dag_id, state, tasks, failed_tasks, due_at, started_at, finished_at),
+ends as (
+  -- What was measured of a run that had ended before would count the time between.
+  select k.tenant_id, k.dag_id, date_bin('1 minute', k.finished_at, 'epoch') as at, k.state, k.tasks,
+    k.failed_tasks, f.retries, f.again, m.duration, m.lag,
+    width_bucket(m.duration, powers.bounds) as duration_at, width_bucket(m.lag, powers.bounds) as lag_at
+  from kept_runs k
+  join facts f on f.run_id = k.id
+  cross join (
+    select array_agg(interval '1 ms' * (1 << n) order by n) as bounds
+    from generate_series(0, 26) as n) powers
+  left join lateral (
+    select greatest(k.finished_at - k.started_at, '0') as duration,
+      greatest(k.started_at - k.due_at, '0') as lag
+    where k.started_at is not null and not f.again) m on true),
+rolled as (
+  -- In one order, so that two who archive at the same time wait for each other in turn.
+-- with part: into_rollup
+  select tenant_id, coalesce(dag_id, 0), 'minute', at,
+    count(*) filter (where state = 'succeeded'), count(*) filter (where state = 'failed'),
+    count(*) filter (where state = 'cancelled'), count(*) filter (where again),
+    sum(tasks), sum(failed_tasks), sum(retries),
+    coalesce(sum(duration), '0'), coalesce(max(duration), '0'),
+    coalesce(sum(lag), '0'), coalesce(max(lag), '0'),
+    array[
+      count(*) filter (where duration_at = 0), count(*) filter (where duration_at = 1), count(*) filter (where duration_at = 2), count(*) filter (where duration_at = 3),
+      count(*) filter (where duration_at = 4), count(*) filter (where duration_at = 5), count(*) filter (where duration_at = 6), count(*) filter (where duration_at = 7),
+      count(*) filter (where duration_at = 8), count(*) filter (where duration_at = 9), count(*) filter (where duration_at = 10), count(*) filter (where duration_at = 11),
+      count(*) filter (where duration_at = 12), count(*) filter (where duration_at = 13), count(*) filter (where duration_at = 14), count(*) filter (where duration_at = 15),
+      count(*) filter (where duration_at = 16), count(*) filter (where duration_at = 17), count(*) filter (where duration_at = 18), count(*) filter (where duration_at = 19),
+      count(*) filter (where duration_at = 20), count(*) filter (where duration_at = 21), count(*) filter (where duration_at = 22), count(*) filter (where duration_at = 23),
+      count(*) filter (where duration_at = 24), count(*) filter (where duration_at = 25), count(*) filter (where duration_at = 26), count(*) filter (where duration_at = 27)],
+    array[
+      count(*) filter (where lag_at = 0), count(*) filter (where lag_at = 1), count(*) filter (where lag_at = 2), count(*) filter (where lag_at = 3),
+      count(*) filter (where lag_at = 4), count(*) filter (where lag_at = 5), count(*) filter (where lag_at = 6), count(*) filter (where lag_at = 7),
+      count(*) filter (where lag_at = 8), count(*) filter (where lag_at = 9), count(*) filter (where lag_at = 10), count(*) filter (where lag_at = 11),
+      count(*) filter (where lag_at = 12), count(*) filter (where lag_at = 13), count(*) filter (where lag_at = 14), count(*) filter (where lag_at = 15),
+      count(*) filter (where lag_at = 16), count(*) filter (where lag_at = 17), count(*) filter (where lag_at = 18), count(*) filter (where lag_at = 19),
+      count(*) filter (where lag_at = 20), count(*) filter (where lag_at = 21), count(*) filter (where lag_at = 22), count(*) filter (where lag_at = 23),
+      count(*) filter (where lag_at = 24), count(*) filter (where lag_at = 25), count(*) filter (where lag_at = 26), count(*) filter (where lag_at = 27)]
+  from ends
+  group by grouping sets ((tenant_id, at, dag_id), (tenant_id, at))
+  order by 1, 2, 4
+-- with part: added_to_rollup
+  ),
 noticed as (
   -- The first condition is asked once, so that where no dag names anybody this costs nothing.
   insert into mainspring.notice (target, content)
