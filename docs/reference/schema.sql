@@ -1271,6 +1271,8 @@ CREATE INDEX run_history_job ON ONLY mainspring.run_history USING btree (job_id,
 
 CREATE INDEX run_history_list ON ONLY mainspring.run_history USING btree (tenant_id, dag_id, id);
 
+CREATE INDEX run_history_rare ON ONLY mainspring.run_history USING btree (tenant_id, state, id) WHERE (state <> 'succeeded'::mainspring.run_state);
+
 CREATE INDEX run_history_snapshot ON ONLY mainspring.run_history USING btree (snapshot_id);
 
 CREATE INDEX run_job ON mainspring.run USING btree (job_id, created_at, id) WHERE (job_id IS NOT NULL);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mainspring.store.dags import register_dag
-from mainspring.store.reading import list_runs
+from mainspring.store.run_lists import list_runs
 from tests.contract.conftest import DAILY_SALES, Api, fail_run
 from tests.support.factory import start_run
 

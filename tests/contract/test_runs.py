@@ -43,6 +43,12 @@ async def test_filters_hold_together_what_fits_and_nothing_else(api: Api, finish
     assert await found("until=2020-01-01T00:00:00Z") == set()
     assert await found("trigger=manual") == {finished, *open_runs}
     assert await found("trigger=schedule") == set()
+    assert await found("tag=sales") == {finished, *open_runs}
+    assert await found("tag=sales&tag=none") == set()
+    assert await found("tag=sales&state=queued&dag=daily_sales") == set(open_runs)
+    assert await found("text=DAILY") == {finished, *open_runs}
+    assert await found("text=weekly&tag=sales") == set()
+    assert await found("until=9999-12-31T23:00:00Z") == {finished, *open_runs}
 
 
 async def test_fields_choose_what_each_item_holds(api: Api, finished: int) -> None:

@@ -22,6 +22,7 @@ from mainspring.store import reading
 if TYPE_CHECKING:
     from mainspring.config import Config
     from mainspring.store.reading import FileProblem, RunLine, WorkerLine
+from mainspring.store.run_lists import list_runs
 
 _POLL_SECONDS = 0.25
 _RUNS_SHOWN = 12
@@ -66,7 +67,7 @@ async def _trigger(client: Client, triggers: Sequence[str]) -> None:
 
 async def _look(client: Client) -> _Scene:
     return _Scene(
-        runs=await client.ask(reading.list_runs, limit=_RUNS_SHOWN),
+        runs=await client.ask(list_runs, limit=_RUNS_SHOWN),
         workers=await client.ask(reading.list_workers),
         dags=await client.ask(reading.list_dag_names),
         problems=await client.ask(reading.list_file_problems),

@@ -14,11 +14,10 @@ from mainspring.client.link import Link
 from mainspring.client.subjects import Draft
 from mainspring.domain.errors import UnavailableError
 from mainspring.store.connection import Connection, fetch
-from mainspring.store.ids import BLOCK_IDS
+from mainspring.store.ids import BLOCK_IDS, KEPT_SECONDS
 from mainspring.store.runs import NewRun
 from mainspring.store.statements import statement
 
-KEPT_SECONDS = 600.0
 _PACE_SECONDS = 1.0
 """A fetch should last about this long."""
 _BLOCKS_MAX = 100

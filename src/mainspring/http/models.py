@@ -75,6 +75,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Runs that all of this holds for."""
 
     dag: str | None = None
+    tag: list[str] = []
+    text: str | None = None
     state: states.RunState | None = None
     trigger: Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"] | None = None
     since: datetime | None = None

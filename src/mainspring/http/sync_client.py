@@ -568,11 +568,14 @@ class Runs:
         limit: int | None = None,
         cursor: str | None = None,
         dag: str | None = None,
+        tag: Sequence[str] | None = None,
+        text: str | None = None,
     ) -> Page[shapes.Run]:
         """Runs, the newest first.
 
-        A filter looks at the newest 2,000 runs from the cursor on; follow `next` to look
-        further.
+        Dags, states and times are looked up. What that leaves is looked through, 2,000 runs in
+        a request: a page may hold less than was asked for, or nothing, and still have a `next`
+        to follow.
         """
         return self._asker.ask(
             "GET",
@@ -588,6 +591,8 @@ class Runs:
                     "limit": limit,
                     "cursor": cursor,
                     "dag": dag,
+                    "tag": tag,
+                    "text": text,
                 },
             ),
             Page[shapes.Run],
@@ -604,6 +609,8 @@ class Runs:
         before: int | None = None,
         limit: int | None = None,
         dag: str | None = None,
+        tag: Sequence[str] | None = None,
+        text: str | None = None,
     ) -> Iterator[shapes.Run]:
         """As `list`, all of them; `limit`: how many are asked for at a time."""
         cursor: str | None = None
@@ -616,6 +623,8 @@ class Runs:
                 before=before,
                 limit=limit,
                 dag=dag,
+                tag=tag,
+                text=text,
                 cursor=cursor,
             )
             yield from page.items

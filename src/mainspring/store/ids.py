@@ -2,11 +2,13 @@
 
 A caller that holds an id before it sends a run can repeat the sending: the id makes the second
 one a no-op. Blocks come from a sequence, so a block has one owner whatever happens; what a
-process does not use is left unused.
+process does not use is left unused. So is what has lain here for ten minutes: ids go with time but
+for that long, and who looks for the runs of some time finds them by their ids.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Sequence
 
@@ -15,6 +17,9 @@ from mainspring.store.statements import statement
 
 BLOCK_IDS = 100
 """As `increment by` of the sequence `id_block`."""
+
+KEPT_SECONDS = 600.0
+"""How old a reserved id may become before it is used."""
 
 _TRIES_MAX = 100
 
@@ -27,9 +32,12 @@ class Ids:
         self._end = 0
         self._spare: deque[int] = deque()
         """Blocks, by their first ids, for when what is left of the current one is too little."""
+        self._since = 0.0
+        """When the oldest of these were reserved."""
 
     async def take(self, connection: Connection, count: int) -> int:
         """The first of `count` neighbouring ids."""
+        self._drop_old(time.monotonic())
         while self._end - self._next < count:
             if count > BLOCK_IDS:
                 self._next, self._end = await _reserve_neighbours(connection, count)
@@ -43,6 +51,7 @@ class Ids:
 
     async def take_many(self, connection: Connection, counts: Sequence[int]) -> list[int]:
         """For each count the first of so many neighbouring ids; asks once for all small ones."""
+        self._drop_old(time.monotonic())
         small = sum(count for count in counts if count <= BLOCK_IDS)
         missing = small - (self._end - self._next) - BLOCK_IDS * len(self._spare)
         if missing > 0:
@@ -55,6 +64,13 @@ class Ids:
                 firsts.append(self._next)
                 self._next += count
         return firsts
+
+    def _drop_old(self, now: float) -> None:
+        if now - self._since > KEPT_SECONDS:
+            self._next = self._end = 0
+            self._spare.clear()
+        if self._next == self._end and not self._spare:
+            self._since = now
 
     def _open(self, block: int) -> None:
         if block != self._end:

@@ -6,8 +6,9 @@ they are shown is the business of whoever asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import asyncpg
 import msgspec
@@ -320,55 +321,6 @@ async def find_last_run(
     return rows[0]["id"] if rows else None
 
 
-async def list_runs(
-    connection: Connection,
-    *,
-    dag_id: int | None = None,
-    state: RunState | None = None,
-    before: int | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    trigger: str | None = None,
-    limit: int,
-    seen_max: int = RUNS_SEEN_MAX,
-    tenant_id: int = DEFAULT_TENANT,
-) -> list[RunLine]:
-    """Newest first. With a state, a time or a trigger, of the newest `seen_max` runs."""
-    filtered = (state, since, until, trigger) != (None, None, None, None)
-    rows = await fetch(
-        connection,
-        statement("page_runs"),
-        tenant_id,
-        dag_id,
-        _BEYOND if before is None else before,
-        max(limit, seen_max) if filtered else limit,
-        state,
-        limit,
-        since,
-        until,
-        trigger,
-    )
-    return [run_line(row) for row in rows]
-
-
-async def last_seen_run(
-    connection: Connection,
-    *,
-    dag_id: int | None,
-    before: int | None,
-    seen_max: int,
-    tenant_id: int = DEFAULT_TENANT,
-) -> int | None:
-    """The last run that `list_runs` has looked at for those that fit; None if it was the oldest."""
-    rows = await fetch(
-        connection,
-        statement("last_seen_run"),
-        *(tenant_id, dag_id, _BEYOND if before is None else before, seen_max),
-    )
-    last: int | None = rows[0]["id"]
-    return last
-
-
 async def read_run(
     connection: Connection, run_id: int, *, tenant_id: int = DEFAULT_TENANT
 ) -> RunLine:
@@ -619,7 +571,7 @@ def _dag(row: asyncpg.Record) -> DagLine:
     return DagLine(**fields, pause=pause_of(row))
 
 
-def run_line(row: asyncpg.Record) -> RunLine:
+def run_line(row: asyncpg.Record | Mapping[str, Any]) -> RunLine:
     return RunLine(**{**row, "state": RunState(row["state"])})
 
 

@@ -29,6 +29,7 @@ from mainspring.logs.places import Places
 from mainspring.logs.read import LogReader
 from mainspring.store import reading
 from mainspring.store.reading import AttemptLine, RunLine, TaskLine
+from mainspring.store.run_lists import list_runs
 from mainspring.store.shapes import all_attempts
 from mainspring.testing.results import AttemptResult, RunResult, TaskResult
 
@@ -96,7 +97,7 @@ class Mainspring:
     async def _due(self, client: Client) -> list[RunLine]:
         found = []
         for state in (RunState.QUEUED, RunState.RUNNING):
-            found += await client.ask(reading.list_runs, state=state, limit=_RUNS_MAX)
+            found += await client.ask(list_runs, state=state, limit=_RUNS_MAX)
         return sorted((run for run in found if run.due_at <= run.read_at), key=lambda run: run.id)
 
     async def _result(self, client: Client, run_id: int) -> RunResult:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mainspring.client.reserve import KEPT_SECONDS, Reserve
+from mainspring.client.reserve import Reserve
+from mainspring.store.ids import KEPT_SECONDS
 
 
 def test_ids_are_taken_in_order_and_once() -> None:

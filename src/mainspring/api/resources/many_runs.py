@@ -98,6 +98,9 @@ class Filter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Runs that all of this holds for."""
 
     dag: Annotated[str, Meta(max_length=200)] | None = None
+    tag: Annotated[list[Annotated[str, Meta(max_length=200)]], Meta(max_length=20)] = []
+    text: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    """In the name of the dag."""
     state: RunState | None = None
     trigger: Trigger | None = None
     since: Annotated[datetime, Meta(tz=True)] | None = None

@@ -44,6 +44,7 @@ from mainspring.store.run_documents import (
     read_run_document,
     read_run_tasks,
 )
+from mainspring.store.run_lists import RunFilter, choose_dags, page_runs
 from mainspring.store.runs import Deed
 from mainspring.store.why import Why, read_why
 
@@ -81,6 +82,24 @@ class RunsOfDag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 class Runs(RunsOfDag, frozen=True, forbid_unknown_fields=True, kw_only=True):
     dag: Annotated[str, Meta(max_length=200, description="Only runs of this dag.")] | None = None
+    tag: Annotated[
+        list[Annotated[str, Meta(max_length=200)]],
+        Meta(
+            max_length=20,
+            description="Only runs of dags that have this tag now; several: that have all.",
+        ),
+    ] = []
+    text: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=200,
+                description="Only runs of dags with this in their names, in capitals or not.",
+            ),
+        ]
+        | None
+    ) = None
 
 
 @runs.get(
@@ -93,7 +112,8 @@ class Runs(RunsOfDag, frozen=True, forbid_unknown_fields=True, kw_only=True):
 async def list_runs(call: Call, query: Runs) -> Page[shapes.Run]:
     """Runs, the newest first.
 
-    A filter looks at the newest 2,000 runs from the cursor on; follow `next` to look further.
+    Dags, states and times are looked up. What that leaves is looked through, 2,000 runs in a
+    request: a page may hold less than was asked for, or nothing, and still have a `next` to follow.
     """
     return await call.services.read(page_of_runs, query, query.dag)
 
@@ -102,30 +122,30 @@ async def page_of_runs(
     connection: Connection, query: RunsOfDag, dag: str | None
 ) -> Page[shapes.Run]:
     check_fields(shapes.Run, query.fields)
-    before = _first_of([id_of("run", query.cursor), query.before])
-    dag_id = None if dag is None else await dag_id_of(connection, dag)
-    lines = await reading.list_runs(
-        connection,
-        dag_id=dag_id,
+    chosen = RunFilter(
+        dag_ids=await _chosen_dags(connection, query, dag),
         state=query.state,
-        before=before,
+        trigger=query.trigger,
         since=query.since,
         until=query.until,
-        trigger=query.trigger,
-        limit=query.limit,
-        seen_max=SEEN_MAX,
     )
-    last: int | None = None
-    if len(lines) == query.limit:
-        last = lines[-1].id
-    elif (query.state, query.since, query.until, query.trigger) != (None, None, None, None):
-        last = await reading.last_seen_run(
-            connection, dag_id=dag_id, before=before, seen_max=max(SEEN_MAX, query.limit)
-        )
+    below = _first_of([id_of("run", query.cursor), query.before])
+    page = await page_runs(connection, chosen, below=below, limit=query.limit, seen_max=SEEN_MAX)
+    following = page.next_below
     return Page(
-        [shapes.run_line(line) for line in lines],
-        None if last is None else cursor_of("run", last),
+        [shapes.run_line(line) for line in page.runs],
+        None if following is None else cursor_of("run", following),
     )
+
+
+async def _chosen_dags(
+    connection: Connection, query: RunsOfDag, dag: str | None
+) -> list[int] | None:
+    """None: any."""
+    dag_id = None if dag is None else await dag_id_of(connection, dag)
+    if not isinstance(query, Runs) or (not query.tag and query.text is None):
+        return None if dag_id is None else [dag_id]
+    return await choose_dags(connection, name=dag, tags=query.tag, text=query.text)
 
 
 def _first_of(places: Sequence[int | None]) -> int | None:

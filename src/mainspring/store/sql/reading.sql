@@ -49,48 +49,87 @@ select id from (
   (select id from mainspring.run_index where tenant_id = $1 and dag_id = $2 order by id desc limit 1)) as last;
 
 -- name: page_runs
--- Newest first. A state is derived, so it cannot be looked up: the newest runs are read and those
--- in another state left out. That is why the number of runs looked at has a limit of its own.
--- `offset 0` keeps the view a lookup by id: joined freely, the planner derives the states of all.
--- $1 tenant  $2 dag, or null for any  $3 below this id  $4 look at  $5 state, or null  $6 limit
+-- Newest first. What is open is looked through, since its state is derived; so is history, but for states
+-- that are rare there, which have an index. Each place that is looked at has the same limit, and what lies
+-- below the end of one that was not looked through is left for the next page: `stopped`, or null.
+-- There is always one row. `offset 0` keeps the view a lookup by id: joined freely, the planner derives
+-- the states of all.
+-- $1 tenant  $2 dags to look at one by one, or null  $3 below this id  $4 look at  $5 state, or null  $6 limit
 -- $7 created since, or null  $8 created before, or null  $9 trigger, or null
+-- $10 where to look: all, rare or open  $11 only of these dags, or null
 with seen as materialized (
-  (select id from mainspring.run_index
-   where $2::int is null and tenant_id = $1 and id < $3 order by id desc limit $4)
+  (select 0 as place, id, dag_id, created_at, trigger, null::text as state from mainspring.run
+   where $2::int[] is null and tenant_id = $1 and id < $3 order by id desc limit $4)
   union all
-  (select id from mainspring.run_index
-   where tenant_id = $1 and dag_id = $2 and id < $3 order by tenant_id, dag_id, id desc limit $4)),
+  (select -1, id, dag_id, created_at, trigger, state::text from mainspring.run_history
+   where $2::int[] is null and $10::text = 'all' and tenant_id = $1 and id < $3
+   order by id desc limit $4)
+  union all
+  (select -1, id, dag_id, created_at, trigger, state::text from mainspring.run_history
+   where $10::text = 'rare' and tenant_id = $1 and state = $5::text::mainspring.run_state
+     and state <> 'succeeded' and id < $3
+   order by tenant_id, state, id desc limit $4)
+  union all
+  (select 2 * d.id, r.* from unnest($2::int[]) as d (id)
+   cross join lateral (
+     select id, dag_id, created_at, trigger, null from mainspring.run
+     where tenant_id = $1 and dag_id = d.id and id < $3
+     order by tenant_id, dag_id, id desc limit $4) r)
+  union all
+  (select 2 * d.id + 1, r.* from unnest($2::int[]) as d (id)
+   cross join lateral (
+     select id, dag_id, created_at, trigger, state::text from mainspring.run_history
+     where $10::text = 'all' and tenant_id = $1 and dag_id = d.id and id < $3
+     order by tenant_id, dag_id, id desc limit $4) r)),
+stopped as materialized (
+  select max(last) as id from (
+    select min(id) as last from seen group by place having count(*) = $4) s),
 fit as materialized (
-  select seen.id
-  from seen
-  join lateral (
-    select r.state, r.created_at, r.trigger from mainspring.run_view r
-    where r.id = seen.id offset 0) r on true
-  where ($5::text is null or r.state = $5)
-    and ($7::timestamptz is null or r.created_at >= $7)
-    and ($8::timestamptz is null or r.created_at < $8)
-    and ($9::text is null or r.trigger = $9)
+  select seen.id from seen
+  where seen.id >= coalesce((select id from stopped), 0)
+    and ($11::int[] is null or seen.dag_id = any ($11))
+    and ($7::timestamptz is null or seen.created_at >= $7)
+    and ($8::timestamptz is null or seen.created_at < $8)
+    and ($9::text is null or seen.trigger::text = $9)
+    and ($5::text is null or $5 = coalesce(seen.state, (
+      select r.state from mainspring.run_view r where r.id = seen.id)))
   order by seen.id desc limit $6)
-select r.id, r.dag, r.version, r.version_id, s.digest as snapshot, r.trigger, r.created_at, r.created_by,
+select stopped.id as stopped, (select min(created_at) from seen where seen.id = stopped.id) as stopped_at,
+  r.id, r.dag, r.version, r.version_id, s.digest as snapshot, r.trigger, r.created_at, r.created_by,
   r.due_at, r.rerun_of, r.tasks, r.state, r.stop, r.open_tasks, r.failed_tasks, r.started_at,
   r.finished_at, clock_timestamp() as read_at,
   (select h.name from mainspring.schedule h where h.id = r.schedule_id) as schedule, r.fire_at,
   r.interval_start
-from fit
-join lateral (select * from mainspring.run_view r where r.id = fit.id offset 0) r on true
-join mainspring.snapshot s on s.id = r.snapshot_id
+from stopped
+left join fit on true
+left join lateral (select * from mainspring.run_view r where r.id = fit.id offset 0) r on true
+left join mainspring.snapshot s on s.id = r.snapshot_id
 order by r.id desc;
 
--- name: last_seen_run
--- Where `page_runs` stopped looking; null if it came to the end.
--- $1 tenant  $2 dag, or null for any  $3 below this id  $4 look at
-with seen as materialized (
-  (select id from mainspring.run_index
-   where $2::int is null and tenant_id = $1 and id < $3 order by id desc limit $4)
-  union all
-  (select id from mainspring.run_index
-   where tenant_id = $1 and dag_id = $2 and id < $3 order by tenant_id, dag_id, id desc limit $4))
-select case when count(*) < $4 then null else min(id) end as id from seen;
+-- name: probe_runs
+-- When the runs were made that come next from some places on; nothing for places beyond the last.
+-- $1 places
+select p.place, least(o.id, h.id) as id,
+  case when o.id < h.id or h.id is null then o.created_at else h.created_at end as created_at
+from unnest($1::bigint[]) as p (place)
+left join lateral (
+  select id, created_at from mainspring.run where id >= p.place order by id limit 1) o on true
+left join lateral (
+  select id, created_at from mainspring.run_history where id >= p.place order by id limit 1) h on true
+where o.id is not null or h.id is not null;
+
+-- name: read_run_bounds
+-- The lowest and the highest id that there is.
+select least((select min(id) from mainspring.run), (select min(id) from mainspring.run_history)) as first,
+  greatest((select max(id) from mainspring.run), (select max(id) from mainspring.run_history)) as last;
+
+-- name: choose_dags
+-- Dags with a name, all of some tags, and some text in their names.
+-- $1 tenant  $2 name, or null  $3 tags  $4 text, or null  $5 limit
+select id from mainspring.dag
+where tenant_id = $1 and ($2::text is null or name = $2) and tags @> $3::text[]
+  and ($4::text is null or position(lower($4) in lower(name)) > 0)
+order by id limit $5;
 
 -- name: list_reruns
 -- Runs that were made from this one, on a later version.  $1 run  $2 limit
