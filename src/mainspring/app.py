@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import structlog
 import uvloop
@@ -30,6 +30,8 @@ from mainspring.domain.lanes import EVERY_QUEUE, SlotKind
 from mainspring.embedded import EmbeddedPostgres
 from mainspring.engine.engine import Engine
 from mainspring.logs.places import check_place
+from mainspring.observe.listener import told
+from mainspring.observe.measures import Measures
 from mainspring.store.connection import connect
 from mainspring.store.migrate import check_schema, migrate
 from mainspring.worker.apps import check_apps
@@ -42,9 +44,13 @@ from mainspring.worker.worker import Worker
 
 _PARENT = "MAINSPRING_PARENT_PID"
 _PARENT_SECONDS = 0.5
-_OF_REMOTE_WORKERS = tuple(
-    f"MAINSPRING_{name}" for name in ("URL", "URL_FILE", "TOKEN", "TOKEN_FILE")
+_NOT_FOR_UP = tuple(
+    f"MAINSPRING_{name}{file}"
+    for name in ("URL", "TOKEN", "METRICS_PORT")
+    for file in ("", "_FILE")
 )
+"""Its worker is beside the database, whatever server the command line would ask. One port for the
+metrics of two processes would be one too few."""
 
 log = structlog.get_logger(__name__)
 
@@ -91,7 +97,10 @@ def run_engine(config: Config) -> int:
     # A tick makes thousands of small objects that die with it; looking among them for cycles took
     # a fifth of its time.
     gc.set_threshold(100_000, 20, 20)
-    return uvloop.run(_serve(url, lambda: Engine(config, url)))
+    measures = Measures("engine")
+    return uvloop.run(
+        _serve(url, lambda: Engine(config, url, measures), _telling(config, measures))
+    )
 
 
 def run_worker(
@@ -102,9 +111,18 @@ def run_worker(
     name: str | None = None,
 ) -> int:
     check_apps(config.apps)
+    measures = Measures("worker")
+    telling = _telling(config, measures)
 
     def build(build_depot: Callable[[str], Depot]) -> Worker:
-        return Worker(config, build_depot, queues=queues, slots=slots or default_slots(), name=name)
+        return Worker(
+            config,
+            build_depot,
+            queues=queues,
+            slots=slots or default_slots(),
+            name=name,
+            measures=measures,
+        )
 
     if config.server is not None:
         if config.server.token is None:
@@ -114,9 +132,17 @@ def run_worker(
                 " --queue QUEUE`",
             )
         server = Server.at(config.server.url, config.server.token)
-        return uvloop.run(_run(lambda: build(lambda name: RemoteDepot(config, server, name=name))))
+
+        def build_remote() -> Worker:
+            return build(lambda name: RemoteDepot(config, server, name=name))
+
+        return uvloop.run(_run(build_remote, telling))
     url = database_url(config)
-    return uvloop.run(_serve(url, lambda: build(lambda name: SqlDepot(config, url, name=name))))
+
+    def build_near() -> Worker:
+        return build(lambda name: SqlDepot(config, url, name=name))
+
+    return uvloop.run(_serve(url, build_near, telling))
 
 
 def run_server(config: Config) -> int:
@@ -127,18 +153,26 @@ def run_server(config: Config) -> int:
     url = database_url(config)
     # As for an engine: what a request makes dies with it.
     gc.set_threshold(100_000, 20, 20)
-    return uvloop.run(_serve(url, lambda: Server(config, url)))
+    return uvloop.run(_serve(url, lambda: Server(config, url), contextlib.nullcontext()))
 
 
-async def _serve(url: str, build: Callable[[], Process]) -> int:
+Telling: TypeAlias = "contextlib.AbstractAsyncContextManager[None]"
+"""Entered while a process runs, so that its metrics can be read."""
+
+
+def _telling(config: Config, measures: Measures) -> Telling:
+    return told(measures, config.metrics)
+
+
+async def _serve(url: str, build: Callable[[], Process], telling: Telling) -> int:
     """Run one process beside the database, once that is there and fits."""
     configure_logging()
     async with reached(url, name="start") as connection:
         await check_schema(connection)
-    return await _run(build)
+    return await _run(build, telling)
 
 
-async def _run(build: Callable[[], Process]) -> int:
+async def _run(build: Callable[[], Process], telling: Telling) -> int:
     """Run one process until a signal, or the end of its supervisor, stops it."""
     configure_logging()
     process = build()
@@ -147,7 +181,8 @@ async def _run(build: Callable[[], Process]) -> int:
         loop.add_signal_handler(number, process.stop)
     orphaned = asyncio.create_task(_stop_when_orphaned(process))
     try:
-        await process.run()
+        async with telling:
+            await process.run()
     finally:
         orphaned.cancel()
     return 0
@@ -235,8 +270,7 @@ async def run_up(
         await migrate(connection)
         await connection.close()
         environment = {
-            # Its worker is beside the database, whatever server the command line would ask.
-            **{name: value for name, value in os.environ.items() if name not in _OF_REMOTE_WORKERS},
+            **{name: value for name, value in os.environ.items() if name not in _NOT_FOR_UP},
             "MAINSPRING_DATABASE_URL": url,
             "MAINSPRING_HOME": str(config.home),
             "MAINSPRING_HOST": config.listening.host,

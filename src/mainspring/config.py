@@ -59,6 +59,10 @@ VARIABLES: Mapping[str, Variable] = {
         "none", "names that the server is called by, with commas, beside `localhost` and addresses"
     ),
     "RATE": Variable("`5000`", "how many requests a second the server takes from one token"),
+    "METRICS_PORT": Variable(
+        "none: they tell nothing", "the port at which an engine or a worker tells its metrics"
+    ),
+    "METRICS_HOST": Variable("`127.0.0.1`", "the address at which they do; anybody may ask there"),
 }
 """What `_read` is asked for, in the order in which people look for it."""
 
@@ -99,6 +103,13 @@ class Listening(msgspec.Struct, frozen=True):
     """Whether a proxy in front of it does TLS and says who called."""
 
 
+class MetricsDoor(msgspec.Struct, frozen=True):
+    """Where an engine or a worker tells its metrics."""
+
+    port: int
+    host: str = "127.0.0.1"
+
+
 class ServerPlace(msgspec.Struct, frozen=True):
     """Which server is asked, and by what the caller is known there."""
 
@@ -124,6 +135,7 @@ class Config(msgspec.Struct, frozen=True):
     listening: Listening = Listening()
     server: ServerPlace | None = None
     """The server that a remote worker asks, instead of the database."""
+    metrics: MetricsDoor | None = None
 
     @property
     def snapshots(self) -> Path:
@@ -147,6 +159,7 @@ def load_config(
     dags: Path | Repository | None = None,
     apps: Sequence[str] = (),
     server_url: str | None = None,
+    metrics_port: int | None = None,
 ) -> Config:
     """What the environment says, where the command line said nothing."""
     given_home = _read(environ, "HOME")
@@ -164,6 +177,7 @@ def load_config(
         server=ServerPlace(server_url, _read(environ, "TOKEN"))
         if server_url
         else find_server(environ),
+        metrics=_metrics(environ, metrics_port),
     )
 
 
@@ -228,12 +242,19 @@ def _listening(environ: Mapping[str, str]) -> Listening:
     )
 
 
+def _metrics(environ: Mapping[str, str], port: int | None) -> MetricsDoor | None:
+    host, given = _read(environ, "METRICS_HOST"), _read(environ, "METRICS_PORT")
+    if port is None and given is not None:
+        port = int(_number("METRICS_PORT", given, 0, 65535))
+    return None if port is None else MetricsDoor(port, host or "127.0.0.1")
+
+
 def _number(name: str, text: str, low: float, high: float) -> float:
     try:
         number = float(text)
     except ValueError:
         number = -1.0
-    if not low <= number <= high or (name == "PORT" and number != int(number)):
+    if not low <= number <= high or (name.endswith("PORT") and number != int(number)):
         raise InputError(
             f"`MAINSPRING_{name}` is {shown(text)}, which is no number from {low:g} to {high:g}"
         )

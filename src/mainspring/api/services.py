@@ -29,6 +29,7 @@ from mainspring.store.reading import find_ended_runs
 
 if TYPE_CHECKING:
     from mainspring.api.metrics import Metrics
+    from mainspring.api.whole import WholeText
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -113,6 +114,12 @@ class Services:
         from mainspring.api.metrics import Metrics
 
         return Metrics()
+
+    @cached_property
+    def whole(self) -> WholeText:
+        from mainspring.api.whole import WholeText, read_whole
+
+        return WholeText(lambda: self.read(read_whole))
 
     async def open(self) -> None:
         await self.client.__aenter__()

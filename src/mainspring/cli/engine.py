@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mainspring.cli.options import dags_option, home_option
+from mainspring.cli.options import dags_option, home_option, metrics_port_option
 
 if TYPE_CHECKING:
     from mainspring.domain.repositories import Repository
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 @click.command()
 @dags_option
 @home_option
-def engine(dags: Path | Repository | None, home: Path | None) -> int:
+@metrics_port_option
+def engine(dags: Path | Repository | None, home: Path | None, metrics_port: int | None) -> int:
     """Run an engine: it reads the dags, starts what is due and recovers what was lost.
 
     Several may run; one at a time does the work and the others stand by.
@@ -24,4 +25,4 @@ def engine(dags: Path | Repository | None, home: Path | None) -> int:
     from mainspring.app import run_engine
     from mainspring.config import load_config
 
-    return run_engine(load_config(home=home, dags=dags))
+    return run_engine(load_config(home=home, dags=dags, metrics_port=metrics_port))

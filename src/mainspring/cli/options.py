@@ -50,6 +50,14 @@ def dags_option(command: _F) -> _F:
     )(command)
 
 
+def metrics_port_option(command: _F) -> _F:
+    return click.option(
+        "--metrics-port",
+        type=click.IntRange(0, 65535),
+        help="Tell metrics at this port; 0 takes a free one. [default: MAINSPRING_METRICS_PORT]",
+    )(command)
+
+
 def json_option(command: _F) -> _F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
 

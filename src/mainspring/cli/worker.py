@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mainspring.cli.options import dags_option, home_option, json_option
+from mainspring.cli.options import dags_option, home_option, json_option, metrics_port_option
 from mainspring.domain.errors import InputError
 from mainspring.domain.lanes import EVERY_QUEUE, SlotKind
 from mainspring.domain.names import name_problem, shown
@@ -50,6 +50,7 @@ DEFAULT_QUEUE = "default"
 )
 @dags_option
 @home_option
+@metrics_port_option
 @click.pass_context
 def worker(
     ctx: click.Context,
@@ -60,6 +61,7 @@ def worker(
     url: str | None,
     dags: Path | Repository | None,
     home: Path | None,
+    metrics_port: int | None,
 ) -> int:
     """Run a worker, or list those that live."""
     if ctx.invoked_subcommand is not None:
@@ -71,7 +73,7 @@ def worker(
     from mainspring.worker.slots import parse_slots
 
     return run_worker(
-        load_config(home=home, dags=dags, apps=apps, server_url=url),
+        load_config(home=home, dags=dags, apps=apps, server_url=url, metrics_port=metrics_port),
         queues=parse_queues(queues),
         slots=None if slots is None else parse_slots(slots),
         name=name,

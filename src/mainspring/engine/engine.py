@@ -32,6 +32,7 @@ from mainspring.engine.shard import ShardLease
 from mainspring.engine.shards import Shards
 from mainspring.engine.shift import Shift
 from mainspring.engine.wake import Wake
+from mainspring.observe.measures import Measures
 from mainspring.store.connection import Line
 from mainspring.store.duties import raise_epoch
 from mainspring.store.shards import ALL_SHARDS
@@ -41,9 +42,11 @@ log = structlog.get_logger(__name__)
 
 
 class Engine:
-    def __init__(self, config: Config, url: str) -> None:
+    def __init__(self, config: Config, url: str, measures: Measures) -> None:
         self._config = config
         self._url = url
+        self._measures = measures
+        self._leads = False
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -57,12 +60,16 @@ class Engine:
         fire_lines = [Line(self._url, name="engine fire", stable_plans=True) for _ in range(LINES)]
         bell = Bell(bell_line)
         shard, shards = ShardLease(line, engine, name), Shards(line, engine, name)
+        self._measures.show("mainspring_shards_held", lambda: len(shards.held()))
+        self._measures.show("mainspring_engine_leads", lambda: float(self._leads))
         always = [
             asyncio.create_task(bell.run()),
             asyncio.create_task(shards.run()),
             asyncio.create_task(ReadDags(self._config, self._url).run()),
             *(
-                asyncio.create_task(FireSchedules(each, shards, bell, ALL_SHARDS[i::LINES]).run())
+                asyncio.create_task(
+                    FireSchedules(each, shards, bell, ALL_SHARDS[i::LINES], self._measures).run()
+                )
                 for i, each in enumerate(fire_lines)
             ),
         ]
@@ -93,7 +100,7 @@ class Engine:
         duties: list[tuple[Duty, Line]] = [
             (Wake(bell), Line(self._url, name="engine wake", stable_plans=True)),
             (Deadlines(bell), Line(self._url, name="engine deadlines")),
-            (Reap(bell, connection_losses=lambda: reap_line.broken), reap_line),
+            (self._reap(bell, reap_line), reap_line),
             (Audit(bell), Line(self._url, name="engine audit")),
             (Shift(bell), Line(self._url, name="engine shift")),
             (Archive(), Line(self._url, name="engine archive")),
@@ -110,6 +117,7 @@ class Engine:
             asyncio.create_task(Notify(notify_line).run()),
             *(asyncio.create_task(run_duty(duty, line)) for duty, line in duties),
         ]
+        self._leads = True
         keeping = asyncio.create_task(shard.keep())
         watching = asyncio.create_task(shard.until_distrusted())
         try:
@@ -120,11 +128,15 @@ class Engine:
             )
             _raise_failure([*tasks, *always])
         finally:
+            self._leads = False
             await _cancel([keeping, watching, *tasks])
             for _, line in duties:
                 await line.close()
             for each in (move_line, notify_line, follow_line, backfill_line):
                 await each.close()
+
+    def _reap(self, bell: Bell, line: Line) -> Reap:
+        return Reap(bell, connection_losses=lambda: line.broken, measures=self._measures)
 
 
 async def _first(

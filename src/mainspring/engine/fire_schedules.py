@@ -13,13 +13,15 @@ however many schedules have much to catch up, the others are on time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+import time
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
 from mainspring import faults
 from mainspring.engine.shards import Shards
+from mainspring.observe.measures import Measures
 from mainspring.store.connection import Connection, Line
-from mainspring.store.schedules import due_schedules, next_due
+from mainspring.store.schedules import Moved, StandingSchedule, due_schedules, next_due
 from mainspring.store.settling import Settler
 from mainspring.store.shards import ALL_SHARDS
 from mainspring.store.wakeups import Bell
@@ -36,13 +38,19 @@ _LOOKS_BETWEEN_RESCANS = 20
 
 class FireSchedules:
     def __init__(
-        self, line: Line, shards: Shards, bell: Bell, among: Collection[int] = ALL_SHARDS
+        self,
+        line: Line,
+        shards: Shards,
+        bell: Bell,
+        among: Collection[int] = ALL_SHARDS,
+        measures: Measures | None = None,
     ) -> None:
         self._line = line
         self._shards = shards
         self._bell = bell
         self._among = among
         """The shards that this one looks at, if they are held or overdue."""
+        self._measures = measures or Measures("engine")
         self._settler = Settler()
         self._looks = 0
         self._recent = _BEGINNING
@@ -92,10 +100,21 @@ class FireSchedules:
         if not due:
             return 0, 0
         self._recent = due[0].now - _BEHIND
+        read_at = time.monotonic()
         moved = await self._settler.settle(connection, due, now)
+        self._measure(due, moved, time.monotonic() - read_at)
         faults.point("schedules have moved and nobody was woken")
         self._bell.ready(moved.lanes)
         return sum(each.many for each in due), len(moved.schedules)
+
+    def _measure(
+        self, due: Sequence[StandingSchedule], moved: Moved, settling_seconds: float
+    ) -> None:
+        self._measures.add("mainspring_fires_total", len(moved.schedules))
+        for each in due:
+            if each.schedule_id in moved.schedules and each.next_fire_at is not None:
+                late = (each.now - each.next_fire_at).total_seconds() + settling_seconds
+                self._measures.took("mainspring_fire_late_seconds", late, each.many)
 
     async def _rest_seconds(self, connection: Connection) -> float:
         now, next_fire_at = await next_due(connection, None)

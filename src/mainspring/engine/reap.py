@@ -22,6 +22,7 @@ import structlog
 
 from mainspring.domain.outcomes import Error, Lost, decide
 from mainspring.domain.specs import DagSpec
+from mainspring.observe.measures import Measures
 from mainspring.store.attempts import (
     Completion,
     Held,
@@ -74,6 +75,7 @@ class Reap:
         *,
         rest_seconds: float = 0.5,
         connection_losses: Callable[[], int] = lambda: 0,
+        measures: Measures | None = None,
     ) -> None:
         self.rest_seconds = rest_seconds
         self._bell = bell
@@ -83,9 +85,13 @@ class Reap:
         self._looked_at: float | None = None
         self._specs: dict[int, DagSpec] = {}
         self._lanes: set[int] = set()
+        self._measures = measures or Measures("engine")
+        self._reaped = (0, 0)
+        """Workers and attempts of this step."""
 
     async def step(self, tx: Connection, now: datetime | None, limit: int) -> int:
         self._lanes = set()
+        self._reaped = (0, 0)
         dead = observe(self._watches, await read_leases(tx), self._elapsed())
         if not dead:
             return 0
@@ -95,6 +101,9 @@ class Reap:
 
     def settle(self) -> None:
         self._bell.ready(self._lanes)
+        workers, attempts = self._reaped
+        self._measures.add("mainspring_reaped_workers_total", workers)
+        self._measures.add("mainspring_reaped_attempts_total", attempts)
 
     def _elapsed(self) -> float:
         """Connected time since the last step, never more than two steps' worth."""
@@ -115,6 +124,7 @@ class Reap:
             tx, lease.worker_id, [self._lost(item) for item in held], now=now
         )
         self._lanes |= completed.lanes
+        self._reaped = (int(len(held) < limit), len(held))
         if len(held) < limit:
             await drop_claims(tx, lease.worker_id, None)
             await end_worker(tx, lease.worker_id, "reaped")

@@ -17,8 +17,7 @@ _USE = re.compile(r"^-- with part: (\w+)\n", re.MULTILINE)
 _FILES = (
     *("runs", "attempts", "gateway", "duties", "dags", "history", "rollups"),
     *("hand", "logs", "pauses", "reading", "schedules", "backfills", "jobs", "server"),
-    *("changes", "grid"),
-    "invariants",
+    *("changes", "grid", "figures", "invariants"),
 )
 
 

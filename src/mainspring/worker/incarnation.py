@@ -15,7 +15,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from uuid import UUID, uuid4
 
 import structlog
@@ -25,12 +27,17 @@ from mainspring.config import Config
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.domain.outcomes import (
     Cancelled,
+    Failed,
     HandedBack,
+    Lost,
+    Skipped,
     Succeeded,
+    TimedOut,
     outcome_at_most_once,
 )
 from mainspring.executors.hosts import Hosts
 from mainspring.executors.jobs import Ended
+from mainspring.observe.measures import Measures
 from mainspring.store.attempts import Claimed
 from mainspring.worker.clock import DatabaseClock
 from mainspring.worker.depot import COMPLETION_BATCH, Beat, Depot, Report, Reported
@@ -51,6 +58,16 @@ _STOPS = {
     "mark": "it was marked by hand",
 }
 """What a stop note says, in words."""
+_OUTCOMES = {
+    Succeeded: "succeeded",
+    Failed: "failed",
+    TimedOut: "timed_out",
+    Skipped: "skipped",
+    Lost: "lost",
+    Cancelled: "cancelled",
+    HandedBack: "handed_back",
+}
+"""As metrics call them."""
 _START_SECONDS = 0.2
 _PROGRESS_SECONDS = 1.0
 _UNPREPARED_DELAY_SECONDS = 5.0
@@ -65,6 +82,7 @@ class Incarnation:
         name: str,
         queues: Sequence[str],
         slots: Mapping[SlotKind, int],
+        measures: Measures,
     ) -> None:
         self._leases = config.leases
         self._depot = depot
@@ -89,8 +107,11 @@ class Incarnation:
         """By task and term: the last word of each, not written yet."""
         self._idle = asyncio.Event()
         self._idle.set()
-        self._asking: set[UUID] = set()
-        """Claims that are asked for and not answered yet: known, though not in hand."""
+        self._asking: dict[UUID, float] = {}
+        """Claims that are asked for and not answered yet: known, though not in hand; since when."""
+        self._trusted_until = 0.0
+        self._measures = measures
+        self._show_measures()
         self._group = asyncio.TaskGroup()
         self.draining = False
 
@@ -150,7 +171,7 @@ class Incarnation:
     def begin_claim(self, kind: SlotKind, count: int) -> UUID:
         self._slots.take(kind, count, time.monotonic())
         claim_id = uuid4()
-        self._asking.add(claim_id)
+        self._asking[claim_id] = time.monotonic()
         return claim_id
 
     def end_claim(
@@ -158,7 +179,9 @@ class Incarnation:
     ) -> None:
         self._slots.give_back(kind, count - len(batch))
         self._take([Holding(claimed, kind) for claimed in batch], {})
-        self._asking.discard(claim_id)
+        asked_at = self._asking.pop(claim_id)
+        if batch:
+            self._measure_claim(batch[0], time.monotonic() - asked_at)
 
     def _take(self, holdings: Sequence[Holding], known_results: Mapping[int, bytes | None]) -> None:
         """Tasks are in hand: prepare and start them, without keeping the caller waiting."""
@@ -169,6 +192,9 @@ class Incarnation:
             return
         self._hand.take(holdings)
         self._idle.clear()
+        self._measures.add("mainspring_claimed_tasks_total", len(holdings))
+        retries = sum(1 for holding in holdings if holding.claimed.attempt > 1)
+        self._measures.add("mainspring_retries_total", retries)
         self._group.create_task(self._prepare(holdings, known_results))
 
     async def _give_up_forgotten(
@@ -278,7 +304,7 @@ class Incarnation:
         offered = self._offer_slots(batch)
         faults.point("tasks have ended and are not reported")
         grant_claim = uuid4()
-        self._asking.add(grant_claim)
+        self._asking[grant_claim] = time.monotonic()
         reported = await self._depot.complete(
             reports,
             emptied=self._hand.emptied_by(holdings),
@@ -288,7 +314,8 @@ class Incarnation:
         self._hand.let_go(holdings)
         self._give_back_unused(offered, reported.grants)
         self._follow(batch, reported)
-        self._asking.discard(grant_claim)
+        self._asking.pop(grant_claim)
+        self._measure_ends([end for _, end in batch])
 
     def _report(self, holding: Holding, end: Ended) -> Report:
         task = self._inputs.task(holding.claimed)
@@ -370,7 +397,10 @@ class Incarnation:
     async def _beat(self) -> Beat:
         beat = await self._depot.renew(self._known_claims, draining=self.draining)
         self._clock.learn(beat.now, beat.asked_ns, beat.answered_ns)
-        self._hosts.lease_until(beat.sent_at + self._leases.trusted_seconds)
+        self._trusted_until = beat.sent_at + self._leases.trusted_seconds
+        self._hosts.lease_until(self._trusted_until)
+        seconds = (beat.answered_ns - beat.asked_ns) / 1e9
+        self._measures.took("mainspring_lease_renewal_seconds", seconds)
         return beat
 
     def _known_claims(self) -> list[UUID]:
@@ -381,3 +411,29 @@ class Incarnation:
             if self._hand.get(task_id, term):
                 outcome = Cancelled(_STOPS[kind])
                 self._hosts.stop(task_id, term, outcome, at_once=kind == "terminate")
+
+    # --- measure ---------------------------------------------------------------------------
+
+    def _show_measures(self) -> None:
+        show = self._measures.show
+        show("mainspring_tasks_in_hand", lambda: len(self._hand))
+        for kind in self._slot_sizes:
+            show("mainspring_slots_free", partial(self._slots.free, kind), kind.value)
+        show(
+            "mainspring_lease_trusted_seconds",
+            lambda: max(self._trusted_until - time.monotonic(), 0.0),
+        )
+
+    def _measure_claim(self, first: Claimed, seconds: float) -> None:
+        self._measures.took("mainspring_claim_seconds", seconds)
+        if first.attempt == 1 and not first.many:
+            # Tasks of larger runs become ready at a time that nobody has told us.
+            waited = self._clock.now_us() / 1e6 - first.due_at.timestamp()
+            self._measures.took("mainspring_pickup_seconds", waited)
+
+    def _measure_ends(self, ended: Sequence[Ended]) -> None:
+        """The database knows of these ends now."""
+        first_us = min(end.finished_us for end in ended)
+        self._measures.took("mainspring_completion_seconds", time.time() - first_us / 1e6)
+        for outcome, count in Counter(type(end.outcome) for end in ended).items():
+            self._measures.add("mainspring_attempts_total", count, _OUTCOMES[outcome])

@@ -12,6 +12,7 @@ import structlog
 from mainspring.config import Config
 from mainspring.domain.errors import MainspringError
 from mainspring.domain.lanes import SlotKind
+from mainspring.observe.measures import Measures
 from mainspring.store.attempts import Reaped
 from mainspring.worker.depot import Depot
 from mainspring.worker.incarnation import Incarnation
@@ -32,6 +33,7 @@ class Worker:
         slots: Mapping[SlotKind, int],
         name: str | None = None,
         drain_seconds: float = DRAIN_SECONDS,
+        measures: Measures,
     ) -> None:
         self._config = config
         self._build_depot = build_depot
@@ -39,6 +41,7 @@ class Worker:
         self._slots = slots
         self._name = name or f"{socket.gethostname()}:{os.getpid()}"
         self._drain_seconds = drain_seconds
+        self._measures = measures
         self._stop = asyncio.Event()
         self._hard_stop = asyncio.Event()
 
@@ -54,6 +57,7 @@ class Worker:
                 name=self._name,
                 queues=self._queues,
                 slots=self._slots,
+                measures=self._measures,
             )
             try:
                 await self._live(incarnation)
@@ -69,6 +73,7 @@ class Worker:
                 await self._leave(incarnation, life)
             elif error := life.exception():
                 _raise_unless_reaped(error)
+                self._measures.add("mainspring_leases_lost_total")
                 log.error("this worker was reaped; it stopped its tasks and joins anew")
         finally:
             for task in (life, stop):

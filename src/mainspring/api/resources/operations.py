@@ -11,13 +11,11 @@ from msgspec import Meta
 from mainspring.api.answers import Answer
 from mainspring.api.calls import Call
 from mainspring.api.guard import COOKIE
-from mainspring.api.metrics import Whole, read_whole
 from mainspring.api.problems import Refusal
 from mainspring.api.routes import Example, Resource
 from mainspring.domain.errors import UnavailableError
 from mainspring.domain.roles import Role
 from mainspring.store import shapes
-from mainspring.store.connection import GONE
 from mainspring.store.migrate import check_schema
 from mainspring.store.reading import read_clock
 from mainspring.store.tokens import SESSION_SECONDS, exchange_link, looks_like_secret, new_secret
@@ -55,14 +53,9 @@ async def clock(call: Call) -> shapes.Clock:
 @operations.get("/metrics", needs=Role.VIEWER, produces="text/plain")
 async def metrics(call: Call) -> Answer:
     """Metrics in the format of Prometheus."""
-    whole: Whole | None = None
-    try:
-        whole = await call.services.read(read_whole)
-    except (UnavailableError, *GONE):
-        # That the database is away is what is to be told.
-        pass
+    services = call.services
     return Answer(
-        call.services.metrics.text(whole),
+        services.metrics.text() + await services.whole.text(),
         content_type=b"text/plain; version=0.0.4; charset=utf-8",
         headers=[(b"cache-control", b"no-store")],
     )
