@@ -59,6 +59,9 @@ VARIABLES: Mapping[str, Variable] = {
         "none", "names that the server is called by, with commas, beside `localhost` and addresses"
     ),
     "RATE": Variable("`5000`", "how many requests a second the server takes from one token"),
+    "LINGER_SECONDS": Variable(
+        "`0`", "how long a server that was told to stop still takes callers, while not ready"
+    ),
     "METRICS_PORT": Variable(
         "none: they tell nothing", "the port at which an engine or a worker tells its metrics"
     ),
@@ -101,6 +104,8 @@ class Listening(msgspec.Struct, frozen=True):
     tls_key: Path | None = None
     behind_proxy: bool = False
     """Whether a proxy in front of it does TLS and says who called."""
+    linger_seconds: float = 0.0
+    """How long it still takes callers once it was told to stop."""
 
 
 class MetricsDoor(msgspec.Struct, frozen=True):
@@ -234,11 +239,13 @@ def _keep(environ: Mapping[str, str]) -> timedelta:
 
 def _listening(environ: Mapping[str, str]) -> Listening:
     port, rate = _read(environ, "PORT"), _read(environ, "RATE")
+    linger = _read(environ, "LINGER_SECONDS")
     return Listening(
         host=_read(environ, "HOST") or "127.0.0.1",
         port=int(_number("PORT", port, 0, 65535)) if port else 8470,
         names=tuple(_listed(_read(environ, "SERVER_NAMES"))),
         rate=_number("RATE", rate, 1, 1e9) if rate else 5000.0,
+        linger_seconds=_number("LINGER_SECONDS", linger, 0, 3600) if linger else 0.0,
     )
 
 

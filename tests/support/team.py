@@ -131,9 +131,9 @@ class Team:
             "MAINSPRING_TOKEN": self.token,
         }
 
-    def start_server(self, *options: str) -> Process:
+    def start_server(self, *options: str, **environment: str) -> Process:
         """At a free port, which its log tells."""
-        return self._start("server", "--port", "0", *options)
+        return self._start("server", "--port", "0", *options, **environment)
 
     def start_distant_worker(self, *options: str, fault: str = "") -> Process:
         """As on another machine: with a home of its own, and without the folder of dags."""

@@ -25,7 +25,7 @@ def build_application(
     from mainspring.api.page import PageFiles
 
     router = build_router(resources, services, guard, elsewhere=PageFiles())
-    return Frame(router, services.metrics, names)
+    return Frame(router, services, names)
 
 
 async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:

@@ -19,7 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mainspring.api.answers import Answer, encode, send_answer
 from mainspring.api.decoding import Disconnected
-from mainspring.api.metrics import Metrics
 from mainspring.api.problems import (
     CONTENT_TYPE,
     Problem,
@@ -29,6 +28,7 @@ from mainspring.api.problems import (
     status_of,
     unexpected,
 )
+from mainspring.api.services import Services
 from mainspring.domain.errors import MainspringError, UnavailableError
 from mainspring.store.attempts import Reaped
 from mainspring.store.connection import GONE
@@ -41,9 +41,10 @@ _SLOW_SECONDS = 1.0
 
 
 class Frame:
-    def __init__(self, inner: ASGIApp, metrics: Metrics, names: Collection[str]) -> None:
+    def __init__(self, inner: ASGIApp, services: Services, names: Collection[str]) -> None:
         self._inner = inner
-        self._metrics = metrics
+        self._services = services
+        self._metrics = services.metrics
         self._names = {"localhost", *(name.lower() for name in names)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,6 +63,9 @@ class Frame:
             if message["type"] == "http.response.start":
                 status, answered_at = message["status"], time.perf_counter()
                 message["headers"].append((b"x-request-id", request_id.encode()))
+                if self._services.stopping:
+                    # The caller's next request goes to somebody who stays.
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         self._metrics.running.inc()

@@ -94,9 +94,23 @@ class Server:
         return self._uvicorn.started
 
     def stop(self) -> None:
-        """Take no new callers, answer those that are there, and end. Twice: at once."""
+        """Take no new callers, answer those that are there, and end; each further call hurries it.
+
+        A server that lingers first goes on for a while, says that it is not ready, and ends each
+        connection with its next answer: so a load balancer sends callers elsewhere before any
+        connection is refused.
+        """
+        linger_seconds = self._listening.linger_seconds
         if self._uvicorn.should_exit:
             self._uvicorn.force_exit = True
+        elif linger_seconds and not self._services.stopping:
+            log.info("the server is not ready any more, and lingers", seconds=linger_seconds)
+            self._services.release()
+            asyncio.get_running_loop().call_later(linger_seconds, self._end)
+        else:
+            self._end()
+
+    def _end(self) -> None:
         self._services.release()
         self._uvicorn.should_exit = True
 
