@@ -13,6 +13,7 @@ import gc
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -44,6 +45,8 @@ from mainspring.worker.worker import Worker
 
 _PARENT = "MAINSPRING_PARENT_PID"
 _PARENT_SECONDS = 0.5
+_LISTENER = "MAINSPRING_LISTENER"
+"""The number of the socket that a server gets from its supervisor."""
 _NOT_FOR_UP = tuple(
     f"MAINSPRING_{name}{file}"
     for name in ("URL", "TOKEN", "METRICS_PORT")
@@ -153,7 +156,9 @@ def run_server(config: Config) -> int:
     url = database_url(config)
     # As for an engine: what a request makes dies with it.
     gc.set_threshold(100_000, 20, 20)
-    return uvloop.run(_serve(url, lambda: Server(config, url), contextlib.nullcontext()))
+    given = os.environ.get(_LISTENER)
+    listener = None if given is None else socket.socket(fileno=int(given))
+    return uvloop.run(_serve(url, lambda: Server(config, url, listener), contextlib.nullcontext()))
 
 
 Telling: TypeAlias = "contextlib.AbstractAsyncContextManager[None]"
@@ -205,11 +210,20 @@ class Child:
     """A process that is started again when it dies, not faster than it is worth."""
 
     def __init__(
-        self, name: str, *arguments: str, environment: Mapping[str, str], logs: Path | None
+        self,
+        name: str,
+        *arguments: str,
+        environment: Mapping[str, str],
+        logs: Path | None,
+        listener: socket.socket | None = None,
     ) -> None:
         self.name = name
         self._arguments = arguments
         self._environment = dict(environment)
+        self._listener = listener
+        """Ours as long as it may be started again: who calls meanwhile waits."""
+        if listener is not None:
+            self._environment[_LISTENER] = str(listener.fileno())
         self._logs = logs
         self._process: subprocess.Popen[bytes] | None = None
         self._started_at = 0.0
@@ -228,6 +242,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=log_file,
                 stderr=log_file,
+                pass_fds=[] if self._listener is None else [self._listener.fileno()],
                 # A Ctrl-C in the terminal is for the supervisor; it stops its children in order.
                 start_new_session=True,
             )
@@ -249,13 +264,21 @@ class Child:
     async def ended(self) -> None:
         if self._process is not None:
             await asyncio.to_thread(self._process.wait)
+        if self._listener is not None:
+            # Nobody is to wait for a server that does not come back.
+            self._listener.close()
 
 
 async def run_up(
-    config: Config, view: Callable[[str], Awaitable[None]], *, logs: Path | None
+    config: Config,
+    view: Callable[[str], Awaitable[None]],
+    listener: socket.socket,
+    *,
+    logs: Path | None,
 ) -> int:
     """Start everything, show `view(url)` meanwhile, and stop in order at a signal.
 
+    The server takes its callers from `listener`.
     The processes write their logs into files in `logs`, or to our own standard error.
     """
     from mainspring.api.server import check_listening
@@ -286,7 +309,7 @@ async def run_up(
         children = [
             Child("engine", environment=environment, logs=logs),
             Child("worker", "--queues", EVERY_QUEUE, environment=environment, logs=logs),
-            Child("server", environment=environment, logs=logs),
+            Child("server", environment=environment, logs=logs, listener=listener),
         ]
         await _supervise(children, postgres, view(url))
     finally:

@@ -7,10 +7,18 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
 import httpx2
+import msgspec
+import pytest
+
+from mainspring.api.server import bind
+from mainspring.cli.login import take_port
+from mainspring.config import Config, Listening
+from mainspring.domain.errors import UnavailableError
 
 
 async def test_up_prints_a_link_that_opens_the_server(database_url: str, tmp_path: Path) -> None:
@@ -47,6 +55,13 @@ async def test_up_prints_a_link_that_opens_the_server(database_url: str, tmp_pat
             assert opened.status_code == 303, opened.text
             base = link.partition("/login")[0]
             assert (await http.get(f"{base}/api/v1/runs")).json() == {"items": [], "next": None}
+            # Whatever happens to the server, the port stays ours: who calls then, waits.
+            [server] = await asyncio.to_thread(_servers, child.pid)
+            os.kill(server, signal.SIGKILL)
+            while server in await asyncio.to_thread(_servers, child.pid):
+                pass
+        async with httpx2.AsyncClient(trust_env=False, timeout=60, cookies=http.cookies) as http:
+            assert (await http.get(f"{base}/api/v1/runs")).status_code == 200
             http.cookies.clear()
             assert (await http.get(f"{base}/api/v1/runs")).status_code == 401
     finally:
@@ -55,14 +70,7 @@ async def test_up_prints_a_link_that_opens_the_server(database_url: str, tmp_pat
     assert child.returncode == 0, "".join(lines) + told.decode()
 
 
-def test_up_does_not_take_a_port_that_somebody_has(tmp_path: Path) -> None:
-    import msgspec
-    import pytest
-
-    from mainspring.cli.login import with_free_port
-    from mainspring.config import Config, Listening
-    from mainspring.domain.errors import UnavailableError
-
+def test_up_does_not_take_a_port_that_somebody_has_and_keeps_its_own(tmp_path: Path) -> None:
     config = Config(home=tmp_path)
     with socket.socket() as usual:
         usual.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -71,8 +79,22 @@ def test_up_does_not_take_a_port_that_somebody_has(tmp_path: Path) -> None:
             usual.listen()
         except OSError:
             pass  # Somebody else has it, which serves as well.
-        assert with_free_port(config).listening.port != Listening().port
+        found, listener = take_port(config)
+        with listener:
+            assert found.listening.port != Listening().port
+            with pytest.raises(UnavailableError):
+                bind(found.listening)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         asked = msgspec.structs.replace(config, listening=Listening(port=taken.getsockname()[1]))
         with pytest.raises(UnavailableError):
-            with_free_port(asked)
+            take_port(asked)
+
+
+def _servers(supervisor: int) -> list[int]:
+    """The servers among its children."""
+    told = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+    )
+    lines = [line.split() for line in told.stdout.splitlines()]
+    ours = [words for words in lines if words[1] == str(supervisor) and words[-1] == "server"]
+    return [int(words[0]) for words in ours]

@@ -37,8 +37,10 @@ log = structlog.get_logger(__name__)
 
 
 class Server:
-    def __init__(self, config: Config, url: str) -> None:
+    def __init__(self, config: Config, url: str, listener: socket.socket | None = None) -> None:
+        """With a listener that was given, or else with one of its own."""
         listening = config.listening
+        self._given = listener
         check_listening(listening)
         secure = listening.tls_cert is not None or listening.behind_proxy
         self._listening = listening
@@ -71,7 +73,7 @@ class Server:
         self.port = listening.port
 
     async def run(self) -> None:
-        listener = bind(self._listening)
+        listener = self._given or bind(self._listening)
         self.port = listener.getsockname()[1]
         try:
             await self._services.open()

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import socket
+
     from mainspring.config import Config
 
 
-def with_free_port(config: Config) -> Config:
-    """With the port that was asked for; if none was and the usual one is taken, with a free one.
+def take_port(config: Config) -> tuple[Config, socket.socket]:
+    """The port that was asked for; if none was and the usual one is taken, a free one.
 
-    Two installations on one machine should not have to know of each other.
+    Two installations on one machine should not have to know of each other. What listens there is
+    handed to the server: so nobody else gets the port between now and then, or while the server is
+    started again, and the link leads to us and to nobody else.
     """
     import msgspec
 
@@ -27,8 +31,8 @@ def with_free_port(config: Config) -> Config:
             raise
         listener = bind(msgspec.structs.replace(listening, port=0))
     port = listener.getsockname()[1]
-    listener.close()
-    return msgspec.structs.replace(config, listening=msgspec.structs.replace(listening, port=port))
+    listening = msgspec.structs.replace(listening, port=port)
+    return msgspec.structs.replace(config, listening=listening), listener
 
 
 async def login_link(url: str, config: Config) -> str:

@@ -33,18 +33,20 @@ def up(
 
     from mainspring.app import run_up
     from mainspring.cli.activity import show_activity
-    from mainspring.cli.login import login_link, with_free_port
+    from mainspring.cli.login import login_link, take_port
     from mainspring.cli.output import is_terminal
     from mainspring.config import load_config
 
-    config = with_free_port(load_config(home=home, dags=dags))
+    config, listener = take_port(load_config(home=home, dags=dags))
     live = is_terminal() and not plain
 
     async def view(url: str) -> None:
         link = await login_link(url, config)
         await show_activity(url, config, triggers, live=live, command=_command(), link=link)
 
-    return uvloop.run(run_up(config, view, logs=config.home / "logs" if live else None))
+    logs = config.home / "logs" if live else None
+    with listener:
+        return uvloop.run(run_up(config, view, listener, logs=logs))
 
 
 def _command() -> str:
