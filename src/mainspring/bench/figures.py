@@ -83,6 +83,9 @@ FIGURES = (
     Figure("api", "runs_list_p99_ms", "lists of 50 runs, p99", "ms", "commit"),
     Figure("api", "run_detail_1000_ms", "one run of 1,002 tasks, p50", "ms", "commit"),
     Figure("api", "gateway_tasks_per_s", "tasks of remote workers", "/s", "ceiling"),
+    Figure("api", "gateway_beat_late_p99_ms", "their beats: due → answered, p99", "ms"),
+    Figure("api", "gateway_late_beats", "beats that came too late", ""),
+    Figure("api", "gateway_connections", "connections of the server to the database", ""),
 )
 
 Results = Mapping[str, Mapping[str, Any]]

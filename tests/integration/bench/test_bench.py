@@ -97,8 +97,9 @@ def test_a_small_benchmark_of_the_server_makes_jobs_that_all_run(tmp_path: Path)
     api = document["api"]
     assert api["stored_runs"] == 2_000
     keys = ("jobs_per_s", "jobs_bulk_per_s", "runs_list_per_s", "runs_list_p99_ms")
-    for key in (*keys, "run_detail_1000_ms"):
+    for key in (*keys, "run_detail_1000_ms", "gateway_tasks_per_s"):
         assert api[key] > 0
+    assert 0 < api["gateway_connections"] <= 20
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

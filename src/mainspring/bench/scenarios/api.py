@@ -15,6 +15,12 @@ import msgspec
 from mainspring.bench import tables
 from mainspring.bench.http_load import Asked, Next, ask_for, ask_one, request
 from mainspring.bench.place import patient_connection
+from mainspring.bench.scenarios.gateway import (
+    HOLD_SECONDS,
+    WORKERS,
+    GatewayFigures,
+    measure_gateway,
+)
 from mainspring.bench.stage import Stage
 from mainspring.bench.team import QUEUE
 from mainspring.domain.roles import Role
@@ -36,6 +42,7 @@ async def measure_api(stage: Stage) -> dict[str, Any]:
     server = await _Server.meet(stage)
     await stage.dag("bench_one")
     made = await _make_jobs(server)
+    remote = await _serve_workers(server)
     detail_ms = await _look_at_large_run(server)
     listed = await _list_runs(server)
     return {
@@ -43,7 +50,10 @@ async def measure_api(stage: Stage) -> dict[str, Any]:
         "runs_list_per_s": round(listed.per_s),
         "runs_list_p99_ms": round(listed.p_ms(0.99), 2),
         "run_detail_1000_ms": round(detail_ms, 2),
-        "gateway_tasks_per_s": None,
+        "gateway_tasks_per_s": round(remote.tasks_per_s),
+        "gateway_beat_late_p99_ms": round(remote.beat_late_p99_ms, 1),
+        "gateway_late_beats": remote.late_beats,
+        "gateway_connections": remote.connections,
         "stored_runs": stage.settings.stored_runs,
     }
 
@@ -82,6 +92,22 @@ class _Server:
         await ask_for(self.port, connections, warm_up, next_request)
         self.stage.watcher.phase(words, seconds)
         return await ask_for(self.port, connections, seconds, next_request)
+
+
+# --- remote workers ----------------------------------------------------------------------
+
+
+async def _serve_workers(server: _Server) -> GatewayFigures:
+    stage = server.stage
+    # A task is held for a while: in less than this none would begin and end.
+    seconds = max(stage.settings.length(_SECONDS), 3 * HOLD_SECONDS)
+    # To bring in a thousand takes longer than a short measurement.
+    workers = WORKERS if seconds >= _SECONDS else WORKERS // 20
+    stage.watcher.phase(f"{workers:,} remote workers", seconds)
+    warm_up = _WARM_UP_SHARE * seconds
+    return await measure_gateway(
+        stage.url, server.port, seconds=seconds, warm_up_seconds=warm_up, workers=workers
+    )
 
 
 # --- made ---------------------------------------------------------------------------------
