@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import logging
 import os
 import signal
 import socket
@@ -32,6 +31,7 @@ from mainspring.embedded import EmbeddedPostgres
 from mainspring.engine.engine import Engine
 from mainspring.logs.places import check_place
 from mainspring.observe.listener import told
+from mainspring.observe.log_lines import configure_logging
 from mainspring.observe.measures import Measures
 from mainspring.store.connection import connect
 from mainspring.store.migrate import check_schema, migrate
@@ -66,35 +66,8 @@ class Process(Protocol):
     def stop(self) -> None: ...
 
 
-class _StandardError:
-    """Writes to standard error as it is then: who exchanges it must not break those who log."""
-
-    def __init__(self, *_: object) -> None:
-        self.debug = self.info = self.warning = self.error = self.critical = self.msg
-
-    def msg(self, message: str) -> None:
-        print(message, file=sys.stderr, flush=True)
-
-
-def configure_logging() -> None:
-    """Structured lines on standard error: for people on a terminal, as JSON elsewhere."""
-    pretty = sys.stderr.isatty() or _PARENT in os.environ
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-            if pretty
-            else structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=_StandardError,
-        cache_logger_on_first_use=True,
-    )
-
-
 def run_engine(config: Config) -> int:
+    _configure_logging(config)
     check_place(config.object_store)
     url = database_url(config)
     # A tick makes thousands of small objects that die with it; looking among them for cycles took
@@ -113,6 +86,7 @@ def run_worker(
     slots: Mapping[SlotKind, int] | None = None,
     name: str | None = None,
 ) -> int:
+    _configure_logging(config)
     check_apps(config.apps)
     measures = Measures("worker")
     telling = _telling(config, measures)
@@ -152,6 +126,7 @@ def run_server(config: Config) -> int:
     # Imported late: engines and workers need no web framework.
     from mainspring.api.server import Server, check_listening
 
+    _configure_logging(config)
     check_listening(config.listening)
     url = database_url(config)
     # As for an engine: what a request makes dies with it.
@@ -159,6 +134,10 @@ def run_server(config: Config) -> int:
     given = os.environ.get(_LISTENER)
     listener = None if given is None else socket.socket(fileno=int(given))
     return uvloop.run(_serve(url, lambda: Server(config, url, listener), contextlib.nullcontext()))
+
+
+def _configure_logging(config: Config) -> None:
+    configure_logging(config.log_lines, supervised=_PARENT in os.environ)
 
 
 Telling: TypeAlias = "contextlib.AbstractAsyncContextManager[None]"
@@ -171,7 +150,6 @@ def _telling(config: Config, measures: Measures) -> Telling:
 
 async def _serve(url: str, build: Callable[[], Process], telling: Telling) -> int:
     """Run one process beside the database, once that is there and fits."""
-    configure_logging()
     async with reached(url, name="start") as connection:
         await check_schema(connection)
     return await _run(build, telling)
@@ -179,7 +157,6 @@ async def _serve(url: str, build: Callable[[], Process], telling: Telling) -> in
 
 async def _run(build: Callable[[], Process], telling: Telling) -> int:
     """Run one process until a signal, or the end of its supervisor, stops it."""
-    configure_logging()
     process = build()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -283,7 +260,7 @@ async def run_up(
     """
     from mainspring.api.server import check_listening
 
-    configure_logging()
+    _configure_logging(config)
     check_place(config.object_store)
     check_listening(config.listening)
     postgres = None if config.database_url else EmbeddedPostgres(config.home)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -62,6 +63,13 @@ VARIABLES: Mapping[str, Variable] = {
     "LINGER_SECONDS": Variable(
         "`0`", "how long a server that was told to stop still takes callers, while not ready"
     ),
+    "LOG_FORMAT": Variable(
+        "`text` on a terminal and below `mainspring up`, else `json`",
+        "how processes write their own log: `text` for people, or one JSON object a line",
+    ),
+    "LOG_LEVEL": Variable(
+        "`info`", "from what on: `debug`, with each request of a server, `info`, `warning`, `error`"
+    ),
     "METRICS_PORT": Variable(
         "none: they tell nothing", "the port at which an engine or a worker tells its metrics"
     ),
@@ -108,6 +116,14 @@ class Listening(msgspec.Struct, frozen=True):
     """How long it still takes callers once it was told to stop."""
 
 
+class LogLines(msgspec.Struct, frozen=True):
+    """How a process writes its own log."""
+
+    format: Literal["json", "text"] | None = None
+    """None: as whoever reads it seems to be."""
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+
 class MetricsDoor(msgspec.Struct, frozen=True):
     """Where an engine or a worker tells its metrics."""
 
@@ -141,6 +157,7 @@ class Config(msgspec.Struct, frozen=True):
     server: ServerPlace | None = None
     """The server that a remote worker asks, instead of the database."""
     metrics: MetricsDoor | None = None
+    log_lines: LogLines = LogLines()
 
     @property
     def snapshots(self) -> Path:
@@ -183,6 +200,7 @@ def load_config(
         if server_url
         else find_server(environ),
         metrics=_metrics(environ, metrics_port),
+        log_lines=_log_lines(environ),
     )
 
 
@@ -247,6 +265,19 @@ def _listening(environ: Mapping[str, str]) -> Listening:
         rate=_number("RATE", rate, 1, 1e9) if rate else 5000.0,
         linger_seconds=_number("LINGER_SECONDS", linger, 0, 3600) if linger else 0.0,
     )
+
+
+def _log_lines(environ: Mapping[str, str]) -> LogLines:
+    form, level = _read(environ, "LOG_FORMAT"), _read(environ, "LOG_LEVEL")
+    given = {"format": form, "level": (level or "info").upper()}
+    try:
+        return msgspec.convert(given, LogLines)
+    except msgspec.ValidationError:
+        wrong = "LOG_FORMAT" if form not in (None, "json", "text") else "LOG_LEVEL"
+        raise InputError(
+            f"`MAINSPRING_{wrong}` is {shown(form if wrong == 'LOG_FORMAT' else level)}",
+            hint="formats are `json` and `text`; levels `debug`, `info`, `warning` and `error`",
+        ) from None
 
 
 def _metrics(environ: Mapping[str, str], port: int | None) -> MetricsDoor | None:

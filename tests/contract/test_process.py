@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import signal
 import subprocess
@@ -151,3 +152,42 @@ async def test_a_database_that_is_away_is_told_and_comes_back(api: Api, finished
     # The connection is made again; no caller sees that it was gone.
     assert (await api.get("/runs")).status_code == 200
     assert (await api.post("/dags/daily_sales/runs", json={})).status_code == 201
+
+
+async def test_a_log_is_json_line_by_line_with_each_request_if_that_is_wanted(
+    database_url: str, tmp_path: Path, connection: Connection
+) -> None:
+    secret = new_secret()
+    await create_token(connection, secret, name="ada", role=Role.VIEWER)
+    async with Team(database_url, tmp_path) as team:
+        process = team.start_server(MAINSPRING_LOG_FORMAT="json", MAINSPRING_LOG_LEVEL="debug")
+        base = await team.until(lambda: _address(team))
+        headers = {"Authorization": f"Bearer {secret}", "X-Request-Id": "the-one"}
+        async with httpx2.AsyncClient(base_url=base, headers=headers, timeout=60) as http:
+            assert (await http.get("/api/v1/runs?state=failed")).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(process.wait) == 0
+        lines = [json.loads(line) for line in team.log().splitlines()]
+    assert all({"event", "level", "timestamp"} <= line.keys() for line in lines)
+    [told] = [line for line in lines if line.get("request") == "the-one"]
+    assert told["ms"] >= 0
+    assert told | {"ms": 0, "timestamp": ""} == {
+        "event": "a request",
+        "level": "debug",
+        "timestamp": "",
+        "request": "the-one",
+        "method": "GET",
+        "route": "/api/v1/runs",
+        "status": 200,
+        "ms": 0,
+        "caller": "ada",
+    }
+
+
+@pytest.mark.parametrize("setting", ["MAINSPRING_LOG_FORMAT", "MAINSPRING_LOG_LEVEL"])
+def test_a_log_that_cannot_be_is_refused(
+    setting: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(setting, "loud")
+    assert run_command(["engine"]) == 2
+    assert setting in capsys.readouterr().err

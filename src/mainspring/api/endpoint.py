@@ -74,6 +74,7 @@ class Road:
             caller, secret = await self._guard.admit(
                 route.needs, scope["method"], headers, client[0] if client else ""
             )
+            scope["mainspring.caller"] = caller.name
         arguments = decode_parts(route.parts, scope.get("path_params", {}))
         query = decode_query(route.query, scope.get("query_string", b""))
         if query is not None:

@@ -87,6 +87,16 @@ class Frame:
             seconds = (answered_at if goes_on else time.perf_counter()) - began
             route = scope.get("mainspring.route", "none")
             self._metrics.answered(scope["method"], route, status, seconds)
+            # What a path or a query holds is nobody's business but the caller's.
+            log.debug(
+                "a request",
+                request=request_id,
+                method=scope["method"],
+                route=route,
+                status=status,
+                ms=round(seconds * 1000, 2),
+                caller=scope.get("mainspring.caller"),
+            )
             if seconds > _SLOW_SECONDS and not scope.get("mainspring.slow"):
                 log.warning("a slow request", route=route, seconds=seconds, request=request_id)
 
