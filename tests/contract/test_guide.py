@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,33 @@ async def test_what_the_guide_shows_works(api: Api, things: dict[str, str], guid
         told, _ = await child.communicate()
         assert child.returncode == 0, f"{line}\n{told.decode()}"
         assert told
+
+
+async def test_what_the_readme_shows_works_from_the_token_on(
+    api: Api, things: dict[str, str], database_url: str
+) -> None:
+    [shown] = [block.text for block in blocks_of(ROOT / "README.md") if block.language == "bash"]
+    assert shown.count("\ncurl -sf ") == shown.count("curl") == 4
+    script = shown.replace("http://127.0.0.1:8470", api.base).replace("curl", "printf '\\n'; curl")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    child = await asyncio.create_subprocess_exec(
+        "bash",
+        *("-euo", "pipefail", "-c", script),
+        env={
+            **os.environ,
+            "PATH": path,
+            "MAINSPRING_DATABASE_URL": database_url,
+            "no_proxy": "*",
+        },
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    told, complaint = await child.communicate()
+    assert child.returncode == 0, complaint.decode()
+    run, job, again, runs = (json.loads(line) for line in told.decode().splitlines() if line)
+    assert run["dag"] == "daily_sales"
+    assert job["name"] == again["name"] == "greet"
+    assert run["id"] in [each["id"] for each in runs["items"]]
 
 
 @pytest.fixture(autouse=True)
