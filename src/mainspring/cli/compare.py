@@ -12,7 +12,7 @@ from mainspring.cli.options import home_option, json_option
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.client import Client
+    from mainspring.http import HttpClient
     from mainspring.store.comparison import ComparedTask, ComparedTasks, Comparison
 
 
@@ -26,18 +26,17 @@ def compare(first: str, second: str, as_json: bool, home: Path | None) -> None:
 
     Of large runs only those tasks are shown that differ; `--json` has all.
     """
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _compare, first, second, as_json)
+    with_http(home, _compare, first, second, as_json)
 
 
-async def _compare(client: Client, first: str, second: str, as_json: bool) -> None:
-    from mainspring.cli.given import given_run
+async def _compare(client: HttpClient, first: str, second: str, as_json: bool) -> None:
+    from mainspring.cli.named import named_run
     from mainspring.cli.output import print_json
-    from mainspring.store.comparison import read_comparison
 
-    ids = await given_run(client, first), await given_run(client, second)
-    found = await client.ask(read_comparison, *ids)
+    ids = await named_run(client, first), await named_run(client, second)
+    found = await client.runs.compare(*ids)
     if as_json:
         print_json(found)
     else:

@@ -17,7 +17,6 @@ from mainspring.cli.trigger import trigger
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mainspring.client import Client
     from mainspring.http import HttpClient
     from mainspring.store.shapes import DagSchedule, DagTask, DagWhole
 
@@ -70,18 +69,17 @@ def show(name: str, as_json: bool, home: Path | None) -> None:
 @home_option
 def refresh(as_json: bool, home: Path | None) -> None:
     """Let engines ask their repositories of dags now, not in a while."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _refresh, as_json)
+    with_http(home, _refresh, as_json)
 
 
-async def _refresh(client: Client, as_json: bool) -> None:
+async def _refresh(client: HttpClient, as_json: bool) -> None:
     from mainspring.cli.output import console, faint, print_json
-    from mainspring.store.wakeups import notify_dags
 
-    await client.ask(notify_dags)
+    asked = await client.dags.refresh()
     if as_json:
-        print_json({"asked": True})
+        print_json(asked)
         return
     out = console()
     out.print("Engines that live now ask their repositories of dags at once.")

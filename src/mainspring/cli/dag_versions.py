@@ -11,8 +11,8 @@ import click
 from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
     from mainspring.domain.differences import Changed, Difference, Parts
+    from mainspring.http import HttpClient
 
 _LINES_MAX = 40
 """Of one kind of change; more are counted."""
@@ -29,9 +29,9 @@ def versions(name: str, limit: int, as_json: bool, home: Path | None) -> None:
     A version counts changes of the graph: tasks, edges, options, parameters. Other changes of the
     folder are new code of the same version.
     """
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _versions, name, limit, as_json)
+    with_http(home, _versions, name, limit, as_json)
 
 
 @click.command()
@@ -42,9 +42,9 @@ def versions(name: str, limit: int, as_json: bool, home: Path | None) -> None:
 @home_option
 def diff(name: str, before: int, after: int, as_json: bool, home: Path | None) -> None:
     """What changed in dag NAME from one version to another."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _diff, name, before, after, as_json)
+    with_http(home, _diff, name, before, after, as_json)
 
 
 @click.command()
@@ -58,37 +58,33 @@ def rollback(name: str, version: int, as_json: bool, home: Path | None) -> None:
     Runs that exist stay on theirs. It holds until a file that concerns the dag changes: its own, or
     one that defines no other dag. The version that the folder has ends it at once.
     """
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _rollback, name, version, as_json)
+    with_http(home, _rollback, name, version, as_json)
 
 
-async def _versions(client: Client, name: str, limit: int, as_json: bool) -> None:
+async def _versions(client: HttpClient, name: str, limit: int, as_json: bool) -> None:
     from rich.text import Text
 
-    from mainspring.cli.given import given_dag
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint, print_json, table
     from mainspring.cli.words import ago, number, size
-    from mainspring.store import shapes
     from mainspring.store.dags import APP_SNAPSHOT
-    from mainspring.store.reading import read_clock
-    from mainspring.store.versions import list_versions
 
-    await given_dag(client, name)
-    found = await client.ask(list_versions, name, limit=limit)
+    found = (await client.dags.list_versions(name, limit=limit)).items
     if as_json:
-        print_json([shapes.version_line(line) for line in found])
+        print_json(found)
         return
-    now = await client.ask(read_clock)
+    now = await clock(client)
     lines = table("version", "tasks", "made", "snapshot", "code", "", right=["version", "tasks"])
     for line in found:
-        marks = ["in use"] if line.used else []
-        if line.in_folder and not line.used:
+        marks = ["in use"] if line.in_use else []
+        if line.in_folder and not line.in_use:
             marks.append("in the folder")
-        kept = faint("no longer kept") if line.packed_bytes is None else size(line.packed_bytes)
+        kept = faint("no longer kept") if line.code_bytes is None else size(line.code_bytes)
         lines.add_row(
-            Text(str(line.number), style="bold" if line.used else ""),
-            number(line.tasks),
+            Text(str(line.version), style="bold" if line.in_use else ""),
+            number(line.task_count),
             ago(line.created_at, now),
             line.snapshot[:12],
             "installed" if line.snapshot == APP_SNAPSHOT else kept,
@@ -97,21 +93,15 @@ async def _versions(client: Client, name: str, limit: int, as_json: bool) -> Non
     console().print(lines)
 
 
-async def _diff(client: Client, name: str, before: int, after: int, as_json: bool) -> None:
-    from mainspring.cli.given import given_dag
+async def _diff(client: HttpClient, name: str, before: int, after: int, as_json: bool) -> None:
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import safe
-    from mainspring.domain.differences import difference
-    from mainspring.store.versions import read_version
 
-    await given_dag(client, name)
-    found = difference(
-        await client.ask(read_version, name, before), await client.ask(read_version, name, after)
-    )
+    differ = await client.dags.diff_versions(name, before=before, after=after)
     if as_json:
-        print_json({"dag": name, "before": before, "after": after, "difference": found})
+        print_json(differ)
         return
-    out = console()
+    out, found = console(), differ.difference
     out.print(f"{safe(name)} version {before} → {after}")
     if not found:
         out.print("  nothing")
@@ -119,17 +109,13 @@ async def _diff(client: Client, name: str, before: int, after: int, as_json: boo
         out.print(f"  {line}")
 
 
-async def _rollback(client: Client, name: str, version: int, as_json: bool) -> None:
-    from mainspring.cli.given import given_dag
+async def _rollback(client: HttpClient, name: str, version: int, as_json: bool) -> None:
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.words import safe
-    from mainspring.store import shapes
-    from mainspring.store.versions import roll_back
 
-    await given_dag(client, name)
-    done = await client.ask(roll_back, name, version)
+    done = await client.dags.roll_back(name, version=version)
     if as_json:
-        print_json(shapes.rolled_back(done))
+        print_json(done)
         return
     out = console()
     before = "" if done.version_before == version else f" instead of {done.version_before}"

@@ -11,7 +11,7 @@ from mainspring.cli.options import home_option, json_option
 from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
+    from mainspring.http import HttpClient
 
 
 @click.command()
@@ -21,27 +21,25 @@ if TYPE_CHECKING:
 @home_option
 def priority(run: str, priority: int, as_json: bool, home: Path | None) -> None:
     """Give all tasks of RUN that no worker has yet the priority N: 0 to 9, higher sooner."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _priority, run, priority, as_json)
+    with_http(home, _priority, run, priority, as_json)
 
 
-async def _priority(client: Client, reference: str, priority: int, as_json: bool) -> None:
-    from mainspring.cli.given import given_run
+async def _priority(client: HttpClient, reference: str, priority: int, as_json: bool) -> None:
+    from mainspring.cli.named import named_run
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import counted, safe
-    from mainspring.store import shapes
-    from mainspring.store.reading import read_run
+    from mainspring.domain.states import RUN
 
-    run_id = await given_run(client, reference)
-    changed = await client.set_priority(run_id, priority)
-    run = await client.ask(read_run, run_id)
+    run = await client.runs.set_priority(await named_run(client, reference), priority=priority)
+    changed = run.changed_tasks
     if as_json:
-        print_json(shapes.run_reordered(run, priority, changed))
+        print_json(run)
     elif changed:
         it = f"run {run.id} of {safe(run.dag)}"
         console().print(f"{it}: {counted(changed, 'task')} now with priority {priority}")
-    elif run.closed:
+    elif RUN.facts[run.state].closed:
         console().print(f"run {run.id} of {safe(run.dag)} has ended")
     else:
         console().print(f"run {run.id} of {safe(run.dag)}: workers have all its open tasks already")

@@ -10,7 +10,7 @@ import click
 from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
+    from mainspring.http import HttpClient
     from mainspring.store.explain import Cause
     from mainspring.store.why import Why
 
@@ -22,19 +22,16 @@ if TYPE_CHECKING:
 @home_option
 def why(run: str, task: str | None, as_json: bool, home: Path | None) -> None:
     """Why a run, or one task of it, stands where it stands, and what would move it on."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _why, run, task, as_json)
+    with_http(home, _why, run, task, as_json)
 
 
-async def _why(client: Client, reference: str, task: str | None, as_json: bool) -> None:
-    from mainspring.cli.given import given_run
+async def _why(client: HttpClient, reference: str, task: str | None, as_json: bool) -> None:
+    from mainspring.cli.named import named_run
     from mainspring.cli.output import print_json
-    from mainspring.store.reading import read_run
-    from mainspring.store.why import read_why
 
-    run = await client.ask(read_run, await given_run(client, reference))
-    found = await client.ask(read_why, run, task)
+    found = await client.runs.why(await named_run(client, reference), task=task)
     if as_json:
         print_json(found)
     else:

@@ -18,6 +18,8 @@ from mainspring.engine import read_dags
 from mainspring.store.connection import Connection
 from tests.integration.cli.conftest import Command
 
+BOTH_ROADS = True
+
 DAG = "from mainspring import dag, task\n\n@task\ndef work(): ...\n\n@dag\ndef {name}(): work()\n"
 
 

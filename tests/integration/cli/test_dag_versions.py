@@ -11,6 +11,8 @@ from tests.integration.cli.conftest import Command
 from tests.integration.cli.test_dag import SALES
 from tests.support.factory import dag_of
 
+BOTH_ROADS = True
+
 FEWER = msgspec.structs.replace(SALES, tasks=SALES.tasks[:1], edges=(), parameters=())
 
 

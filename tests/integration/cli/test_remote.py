@@ -15,7 +15,7 @@ from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of, failure, start_dag
 
 CHAIN = dag_of([(0, 1)], tasks=2, name="orders")
-_TIMES = re.compile(r"\d+(\.\d+)? m?s\b|less than a second|just now")
+_TIMES = re.compile(r"(\d+(\.\d+)? m?s\b|less than a second)( ago)?|just now")
 _JSON_TIMES = re.compile(r'"(duration|oldest)_seconds": [\d.]+')
 
 
@@ -41,10 +41,21 @@ async def test_a_command_prints_the_same_through_a_server_as_beside_the_database
         ("run", "watch", failed),
         ("run", "cancel", failed),
         ("run", "rerun", failed, "--from", "t9"),
+        ("run", "why", failed),
+        ("run", "why", failed, "t9"),
+        ("run", "compare", failed, "last"),
+        ("run", "mark", failed, "t9", "skipped", "--note", "x"),
+        ("run", "priority", failed, 9),
         ("dag", "list"),
         ("dag", "list", "--owner", "nobody"),
         ("dag", "show", "orders"),
         ("dag", "trigger", "orders", "-p", "x=1"),
+        ("dag", "versions", "orders"),
+        ("dag", "versions", "ordres"),
+        ("dag", "diff", "orders", 1, 1),
+        ("dag", "diff", "orders", 1, 9),
+        ("dag", "rollback", "orders", 9),
+        ("dag", "refresh"),
         ("queue", "list"),
         ("queue", "show", "default"),
         ("queue", "show", "defualt"),
