@@ -21,17 +21,19 @@ from mainspring.cli.log_writer import LogWriter
 from mainspring.cli.options import home_option, json_option
 from mainspring.cli.words import safe
 from mainspring.domain.errors import InputError
-from mainspring.domain.log_marks import Ending
+from mainspring.domain.log_marks import Ending, LogMark
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
-    from mainspring.domain.specs import DagSpec
-    from mainspring.logs.read import LogReader
-    from mainspring.store.logs import LogChunk, LogLine
-    from mainspring.store.reading import RunLine, TaskLine
+    from mainspring.cli.log_pieces import LogPieces
+    from mainspring.http import HttpClient
+    from mainspring.store.shapes import Log, RunWhole
 
 _POLL_SECONDS = 0.25
+_WAIT_SECONDS = 20.0
+"""How long one request waits for a log to grow."""
 _PREFIX_WIDTH_MAX = 24
+_NAMES_MAX = 1_000
+"""So many tasks of a run are looked at for how wide their names are."""
 _BEGUN = ("running", "succeeded", "failed", "timed_out", "lost")
 """States of tries that surely ran, though they may have written nothing."""
 
@@ -67,8 +69,7 @@ def logs(
     Each log ends with a mark, on standard error: `complete`, or `lost after byte n` if its worker
     died.
     """
-    from mainspring.cli.session import with_client
-    from mainspring.config import load_config
+    from mainspring.cli.session import with_http
 
     if attempt is not None and term is not None:
         raise click.UsageError("give `--attempt` or `--term`, not both")
@@ -79,8 +80,7 @@ def logs(
     if follow and byte_range is not None:
         raise click.UsageError("`--range` has an end, so it cannot follow")
     part = _Part(tail, None if byte_range is None else _given_range(byte_range))
-    asked = _Asked(run, task, attempt, term, part)
-    with_client(home, _logs, asked, follow, as_json, load_config(home=home).home)
+    with_http(home, _logs, _Asked(run, task, attempt, term, part), follow, as_json)
 
 
 class _Part(NamedTuple):
@@ -98,77 +98,59 @@ class _Asked(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    run: RunLine
-    spec: DagSpec
-    node: int | None
+    run: RunWhole
+    task: str | None
     """None for all tasks of the run."""
     terms: Sequence[int] | None
 
     @property
-    def first_id(self) -> int:
-        return self.run.id + (self.node or 0)
+    def prefix_width(self) -> int:
+        longest = max((len(task.name) for task in self.run.tasks), default=0)
+        return min(longest, _PREFIX_WIDTH_MAX)
 
-    @property
-    def below_id(self) -> int:
-        return self.run.id + (self.run.tasks if self.node is None else self.node + 1)
-
-    def name_of(self, task_id: int) -> str:
-        return self.spec.tasks[task_id - self.run.id].name
-
-    def prefix_of(self, task_id: int) -> str:
-        width = min(max(len(task.name) for task in self.spec.tasks), _PREFIX_WIDTH_MAX)
-        return f"{safe(self.name_of(task_id)):{width}}"
-
-    async def logs(self, reader: LogReader) -> AsyncIterator[LogLine]:
-        """Of all tries that ran."""
-        async for log in reader.logs(self.first_id, self.below_id):
+    async def logs(self, pieces: LogPieces, *, short: bool = False) -> AsyncIterator[Log]:
+        """Of all tries that ran; with `short`, those that are short come along."""
+        async for log in pieces.logs(self.task, short=short):
             ran = log.stored > 0 or log.state in _BEGUN
             if ran and (self.terms is None or log.term in self.terms):
                 yield log
 
 
-async def _logs(client: Client, asked: _Asked, follow: bool, as_json: bool, home: Path) -> None:
-    from mainspring.logs.places import Places
-    from mainspring.logs.read import LogReader
+async def _logs(client: HttpClient, asked: _Asked, follow: bool, as_json: bool) -> None:
+    from mainspring.cli.log_pieces import LogPieces
+    from mainspring.cli.named import named_run
 
-    reader = LogReader(client.ask, Places(home))
-    wanted = await _wanted(client, reader, asked)
+    run_id = await named_run(client, asked.run)
+    pieces = LogPieces(client, run_id)
+    run = await client.runs.show(run_id, tasks_max=_NAMES_MAX, result_bytes=0)
+    wanted = await _wanted(pieces, run, asked)
     if as_json:
-        await _print_json(reader, wanted, asked.part)
+        await _print_json(pieces, wanted, asked.part)
         return
-    printer = _Printer(reader, wanted, await _labels(reader, wanted))
-    await printer.print(asked.part)
+    printer = _Printer(pieces, wanted, await _labels(pieces, wanted))
+    await printer.print(asked.part, short=True)
     if follow:
         await _follow(client, wanted, printer)
-        await printer.print(_Part())
     printer.close()
 
 
-async def _wanted(client: Client, reader: LogReader, asked: _Asked) -> _Wanted:
-    from mainspring.cli.given import given_run, given_task
-    from mainspring.store import reading
-
-    run = await client.ask(reading.read_run, await given_run(client, asked.run))
-    spec = await client.ask(reading.read_spec, run)
-    node = given_task(spec, run.id, asked.task) if asked.task is not None else None
-    if run.tasks == 1:
-        node = 0
+async def _wanted(pieces: LogPieces, run: RunWhole, asked: _Asked) -> _Wanted:
+    task = run.tasks[0].name if run.task_count == 1 and asked.task is None else asked.task
     chosen = (asked.attempt, asked.term, asked.part.range) != (None, None, None)
-    if node is None:
+    if task is None:
         if chosen:
             raise InputError(
                 "attempts and bytes are counted per task, so name the task",
                 hint=f"mainspring run logs {run.id} TASK --attempt 1",
             )
-        return _Wanted(run, spec, None, None)
-    wanted = _Wanted(run, spec, node, None)
+        return _Wanted(run, None, None)
+    terms = None
     if chosen:
-        tries = [log async for log in reader.logs(wanted.first_id, wanted.below_id)]
-        wanted = wanted._replace(terms=_terms(tries, asked, spec.tasks[node].name))
-    return wanted
+        terms = _terms([log async for log in pieces.logs(task)], asked, task)
+    return _Wanted(run, task, terms)
 
 
-def _terms(tries: Sequence[LogLine], asked: _Asked, name: str) -> list[int]:
+def _terms(tries: Sequence[Log], asked: _Asked, name: str) -> list[int]:
     """One attempt may have had several tries: those that were lost or handed back."""
     known = ", ".join(f"{log.attempt} (term {log.term})" for log in tries)
     hint = f"its attempts: {known}" if known else "it has not begun"
@@ -202,24 +184,24 @@ def _given_range(text: str) -> tuple[int, int | None]:
     return int(match[1]), int(match[2]) + 1 if match[2] else None
 
 
-async def _labels(reader: LogReader, wanted: _Wanted) -> dict[tuple[int, int], str]:
+async def _labels(pieces: LogPieces, wanted: _Wanted) -> dict[tuple[int, int], str]:
     """What to call the tries of one task."""
-    if wanted.node is None:
+    if wanted.task is None:
         return {}
-    return {(log.task_id, log.term): _label(log) async for log in wanted.logs(reader)}
+    return {(log.task_id, log.term): _label(log) async for log in wanted.logs(pieces)}
 
 
-def _label(log: LogLine) -> str:
+def _label(log: Log) -> str:
     plain = log.state in ("running", "ready", "succeeded")
     return f"attempt {log.attempt}" + ("" if plain else f", {log.state.replace('_', ' ')}")
 
 
-async def _bounds(reader: LogReader, log: LogLine, part: _Part) -> tuple[int, int]:
+async def _bounds(pieces: LogPieces, log: Log, part: _Part) -> tuple[int, int]:
     if part.range is not None:
         start, end = part.range
         return start, log.stored if end is None else min(end, log.stored)
     if part.tail is not None:
-        return await reader.start_of_last_lines(log, part.tail), log.stored
+        return await pieces.start_of_last_lines(log, part.tail), log.stored
     return 0, log.stored
 
 
@@ -227,43 +209,47 @@ class _Printer:
     """Writes logs as text, each byte once, and in the end their marks."""
 
     def __init__(
-        self, reader: LogReader, wanted: _Wanted, labels: dict[tuple[int, int], str]
+        self, pieces: LogPieces, wanted: _Wanted, labels: dict[tuple[int, int], str]
     ) -> None:
-        self._reader = reader
+        self._pieces = pieces
         self._wanted = wanted
-        self._writer = LogWriter(wanted.prefix_of if wanted.node is None else None, labels)
+        self._writer = LogWriter(self._prefix_of if wanted.task is None else None, labels)
+        self._names: dict[int, str] = {}
         self._seen: dict[tuple[int, int], int] = {}
-        self._last_term: dict[int, int] = {}
-        self._marks: dict[tuple[int, int], LogLine] = {}
+        self._marks: dict[tuple[int, int], Log] = {}
 
-    async def print(self, part: _Part) -> None:
-        """What is there and was not written yet."""
-        from mainspring.store.logs import LogChunk
-
-        async for log in self._wanted.logs(self._reader):
+    async def print(self, part: _Part, *, short: bool = False) -> None:
+        """What is there and was not written yet; with `short`, most of it is asked for at once."""
+        async for log in self._wanted.logs(self._pieces, short=short):
             key = (log.task_id, log.term)
-            self._marks[key] = log
-            start, end = await _bounds(self._reader, log, part)
-            start = max(start, self._seen.get(key, 0))
-            async for at, piece in self._reader.pieces(log, start, end):
-                self.write(LogChunk(*key, at, piece))
+            self._marks[key], self._names[log.task_id] = log, log.task
+            seen = self._seen.get(key, 0)
+            start, end = (seen, log.stored) if seen else await _bounds(self._pieces, log, part)
+            async for at, piece in self._pieces.pieces(log, start, end):
+                self._write(log, at, piece)
             self._seen[key] = max(end, self._seen.get(key, 0))
-            self._last_term[log.task_id] = log.term
-
-    def write(self, chunk: LogChunk) -> None:
-        key = (chunk.task_id, chunk.term)
-        self._seen[key] = chunk.start + len(chunk.content)
-        self._last_term[chunk.task_id] = chunk.term
-        if chunk.content:
-            self._writer.write(chunk)
-
-    def flush(self) -> None:
         self._writer.flush()
 
-    def place(self, task: TaskLine) -> tuple[int, int, int]:
-        """From where on a task's chunks are new: the try that was seen last, and its bytes."""
-        term = self._last_term.get(task.id, 0)
-        return task.id, term, self._seen.get((task.id, term), 0)
+    async def wait(self) -> bool:
+        """Until the only log that can grow has grown or ended; False if that cannot be told."""
+        log = next(reversed(self._marks.values()), None)
+        if self._wanted.task is None or log is None or log.log is not Ending.OPEN:
+            return False
+        seen = self._seen[log.task_id, log.term]
+        for at, piece in await self._pieces.grown(log, seen, _WAIT_SECONDS):
+            self._write(log, at, piece)
+        self._writer.flush()
+        return True
+
+    def _write(self, log: Log, at: int, piece: bytes) -> None:
+        from mainspring.store.logs import LogChunk
+
+        self._seen[log.task_id, log.term] = at + len(piece)
+        if piece:
+            self._writer.write(LogChunk(log.task_id, log.term, at, piece))
+
+    def _prefix_of(self, task_id: int) -> str:
+        return f"{safe(self._names[task_id]):{self._wanted.prefix_width}}"
 
     def close(self) -> None:
         from mainspring.cli.output import error_console
@@ -271,20 +257,19 @@ class _Printer:
         self._writer.close()
         out = error_console()
         lines = list(self._marks.values())
-        told = [log for log in lines if log.mark.ending is Ending.LOST or len(lines) == 1]
+        told = [log for log in lines if log.log is Ending.LOST or len(lines) == 1]
         if not self._writer.written and not any(log.stored for log in lines):
             out.print("nothing was written", style="bright_black")
-            told = [log for log in told if log.mark.ending is Ending.LOST]
+            told = [log for log in told if log.log is Ending.LOST]
         for log in told:
-            lost = log.mark.ending is Ending.LOST
-            name = safe(self._wanted.name_of(log.task_id))
-            words = f"{name}, {_label(log)}: {log.mark}"
-            out.print(words, style="yellow" if lost else "bright_black", markup=False)
+            words = f"{safe(log.task)}, {_label(log)}: {LogMark(log.log, log.bytes)}"
+            style = "yellow" if log.log is Ending.LOST else "bright_black"
+            out.print(words, style=style, markup=False)
         if len(lines) > 1:
             out.print(_summary(lines), style="bright_black")
 
 
-def _summary(lines: Sequence[LogLine]) -> str:
+def _summary(lines: Sequence[Log]) -> str:
     from mainspring.cli.words import counted
 
     parts = []
@@ -293,68 +278,59 @@ def _summary(lines: Sequence[LogLine]) -> str:
         (Ending.LOST, "lost in part"),
         (Ending.OPEN, "not at its end"),
     ):
-        if count := sum(log.mark.ending is ending for log in lines):
+        if count := sum(log.log is ending for log in lines):
             parts.append(f"{counted(count, 'log')} {words}")
-    return ", ".join(parts) + f"; {sum(log.mark.bytes for log in lines):,} bytes"
+    return ", ".join(parts) + f"; {sum(log.bytes for log in lines):,} bytes"
 
 
-async def _follow(client: Client, wanted: _Wanted, printer: _Printer) -> None:
+async def _follow(client: HttpClient, wanted: _Wanted, printer: _Printer) -> None:
     """What comes, until all that is wanted has ended.
 
     A worker reports an end when the log is written. So what is there after an end was seen is all.
     """
-    from mainspring.domain.states import TaskState
-    from mainspring.store.logs import follow_logs
-    from mainspring.store.reading import list_tasks
-
-    ended: set[int] = set()
     while True:
-        printer.flush()
         began = time.monotonic()
-        tasks = [
-            task
-            for task in await client.ask(list_tasks, wanted.run)
-            if wanted.node in (None, task.node) and task.id not in ended
-        ]
-        places = [printer.place(task) for task in tasks if task.state is not TaskState.WAITING]
-        chunks = await client.ask(follow_logs, places, terms=wanted.terms)
-        for chunk in chunks:
-            printer.write(chunk)
-        if chunks:
-            continue
-        ended |= {task.id for task in tasks if _is_over(task, wanted)}
-        if len(ended) == wanted.below_id - wanted.first_id:
+        over = await _is_over(client, wanted)
+        await printer.print(_Part())
+        if over:
             return
-        # A run of many thousand tasks is not asked as often as a small one.
-        await asyncio.sleep(max(_POLL_SECONDS, 4 * (time.monotonic() - began)))
+        if not await printer.wait():
+            # A run of many thousand tasks is not asked as often as a small one.
+            await asyncio.sleep(max(_POLL_SECONDS, 4 * (time.monotonic() - began)))
 
 
-def _is_over(task: TaskLine, wanted: _Wanted) -> bool:
+async def _is_over(client: HttpClient, wanted: _Wanted) -> bool:
+    from mainspring.domain.states import RUN
+
+    if wanted.task is None:
+        run = await client.runs.show(wanted.run.id, tasks_max=0)
+        return RUN.facts[run.state].closed
+    task = await client.runs.show_task(wanted.run.id, wanted.task)
     past = wanted.terms is not None and task.term > max(wanted.terms)
     return task.finished_at is not None or past
 
 
-async def _print_json(reader: LogReader, wanted: _Wanted, part: _Part) -> None:
+async def _print_json(pieces: LogPieces, wanted: _Wanted, part: _Part) -> None:
     """An array with an object for each try, written as it is read."""
     import msgspec
 
     comma = ""
     sys.stdout.write("[")
-    async for log in wanted.logs(reader):
-        start, end = await _bounds(reader, log, part)
+    async for log in wanted.logs(pieces, short=True):
+        start, end = await _bounds(pieces, log, part)
         facts = {
-            "task": wanted.name_of(log.task_id),
+            "task": log.task,
             "attempt": log.attempt,
             "term": log.term,
             "state": log.state,
-            "log": log.mark.ending,
-            "bytes": log.mark.bytes,
+            "log": log.log,
+            "bytes": log.bytes,
             "start": start,
         }
         head = msgspec.json.encode(facts).decode().removesuffix("}")
         sys.stdout.write(f'{comma}\n  {head},"text":"')
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        async for _, piece in reader.pieces(log, start, end):
+        async for _, piece in pieces.pieces(log, start, end):
             sys.stdout.write(_escaped(decoder.decode(piece)))
         sys.stdout.write(_escaped(decoder.decode(b"", True)) + '"}')
         comma = ","

@@ -49,12 +49,19 @@ async def _show(client: HttpClient, reference: str, as_json: bool) -> None:
         _print(_Picture(run, await clock(client)))
 
 
-async def read_picture(client: HttpClient, run_id: int, whole_max: int, tasks_max: int) -> RunWhole:
+async def read_picture(
+    client: HttpClient,
+    run_id: int,
+    whole_max: int,
+    tasks_max: int,
+    *,
+    wait: float | None = None,
+) -> RunWhole:
     """A run with all its tasks; if these are many, with those only that move or failed."""
     from mainspring.domain.states import TaskState
 
     moving = [TaskState.RUNNING, TaskState.BACKOFF, TaskState.PARKED, TaskState.FAILED]
-    run = await client.runs.show(run_id, tasks_max=whole_max, result_bytes=_RESULT_BYTES)
+    run = await client.runs.show(run_id, wait=wait, tasks_max=whole_max, result_bytes=_RESULT_BYTES)
     if run.task_count <= whole_max:
         return run
     return await client.runs.show(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +19,10 @@ if TYPE_CHECKING:
     from mainspring.http import HttpClient
     from mainspring.store.shapes import RunWhole, Task
 
-_POLL_SECONDS = 0.2
+_FRAME_SECONDS = 0.5
+"""How old a picture may be; the end of a run is told at once."""
+_WAIT_SECONDS = 20.0
+"""How long one request waits for a run that is not looked at."""
 _STILL_SECONDS = 5.0
 """A run that has not begun after this long gets a word on how to find out why."""
 _SUMMARY_SECONDS = 2.0
@@ -54,20 +56,13 @@ async def follow_run(client: HttpClient, run_id: int, as_json: bool) -> int:
     from mainspring.domain.states import RunState
 
     if as_json:
-        await _wait(client, run_id)
-        run = await client.runs.show(run_id)
+        run = await client.runs.show(run_id, wait=_WAIT_SECONDS)
+        while not _closed(run):
+            run = await client.runs.show(run_id, wait=_WAIT_SECONDS)
         print_json(run)
     else:
         run = await watch_run(client, run_id)
     return DONE if run.state is RunState.SUCCEEDED else FAILED
-
-
-async def _wait(client: HttpClient, run_id: int) -> None:
-    while True:
-        run = await client.runs.show(run_id, tasks_max=0)
-        if _closed(run):
-            return
-        await asyncio.sleep(_POLL_SECONDS)
 
 
 async def watch_run(client: HttpClient, run_id: int) -> RunWhole:
@@ -89,11 +84,14 @@ class _Frame(NamedTuple):
     now: datetime
 
 
-async def _read(client: HttpClient, run_id: int, tasks_max: int) -> _Frame:
+async def _read(
+    client: HttpClient, run_id: int, tasks_max: int, *, wait: float | None = None
+) -> _Frame:
+    """How it stands; with `wait`, when it has ended or so many seconds are over."""
     from mainspring.cli.named import clock
     from mainspring.cli.run_show import read_picture
 
-    run = await read_picture(client, run_id, tasks_max, tasks_max)
+    run = await read_picture(client, run_id, tasks_max, tasks_max, wait=wait)
     return _Frame(run, run.task_count <= tasks_max, await clock(client))
 
 
@@ -117,8 +115,7 @@ async def _watch_live(client: HttpClient, run_id: int) -> RunWhole:
     frame = await _read(client, run_id, tasks_max)
     with Live(_picture(frame), console=out, auto_refresh=False) as live:
         while not _closed(frame.run):
-            await asyncio.sleep(_POLL_SECONDS)
-            frame = await _read(client, run_id, tasks_max)
+            frame = await _read(client, run_id, tasks_max, wait=_FRAME_SECONDS)
             live.update(_picture(frame), refresh=True)
     return frame.run
 
@@ -218,8 +215,7 @@ async def _watch_lines(client: HttpClient, run_id: int) -> RunWhole:
         if not told_still and (hint := _still(frame)):
             told_still = True
             _say(f"{time_of_day(now)}  {hint}")
-        await asyncio.sleep(_POLL_SECONDS)
-        frame = await _read(client, run_id, TREE_TASKS_MAX)
+        frame = await _read(client, run_id, TREE_TASKS_MAX, wait=_FRAME_SECONDS)
 
 
 def _changes(frame: _Frame, seen: dict[int, tuple[str, int, int]]) -> list[str]:

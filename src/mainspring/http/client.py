@@ -675,6 +675,14 @@ class Runs:
             "GET", target("/api/v1/runs/{run}/tasks", {"run": run}, {}), Page[shapes.Task]
         )
 
+    async def show_task(self, run: int, task: str, /) -> shapes.Task:
+        """One task of a run, with its attempts."""
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/runs/{run}/tasks/{task}", {"run": run, "task": task}, {}),
+            shapes.Task,
+        )
+
     async def list_attempts(self, run: int, task: str, /) -> Page[shapes.Attempt]:
         """The attempts of one task, in their order."""
         return await self._asker.ask(
@@ -698,7 +706,13 @@ class Runs:
         )
 
     async def list_logs(
-        self, run: int, /, *, task: str | None = None, cursor: str | None = None
+        self,
+        run: int,
+        /,
+        *,
+        task: str | None = None,
+        content: bool | None = None,
+        cursor: str | None = None,
     ) -> Page[shapes.Log]:
         """The logs of a run's tasks, in the order of its dag: how long they are, and how they
         end.
@@ -707,15 +721,21 @@ class Runs:
         """
         return await self._asker.ask(
             "GET",
-            target("/api/v1/runs/{run}/logs", {"run": run}, {"task": task, "cursor": cursor}),
+            target(
+                "/api/v1/runs/{run}/logs",
+                {"run": run},
+                {"task": task, "content": content, "cursor": cursor},
+            ),
             Page[shapes.Log],
         )
 
-    async def each_log(self, run: int, /, *, task: str | None = None) -> AsyncIterator[shapes.Log]:
+    async def each_log(
+        self, run: int, /, *, task: str | None = None, content: bool | None = None
+    ) -> AsyncIterator[shapes.Log]:
         """As `list_logs`, all of them; `limit`: how many are asked for at a time."""
         cursor: str | None = None
         while True:
-            page = await self.list_logs(run, task=task, cursor=cursor)
+            page = await self.list_logs(run, task=task, content=content, cursor=cursor)
             for item in page.items:
                 yield item
             if page.next is None:
@@ -742,7 +762,8 @@ class Runs:
 
         To follow it give `offset`, the byte to go on from, and `wait`: the answer comes when
         something is there, when the log has ended, or when that time is over. `Mainspring-Log-
-        Next` is the offset of the next request.
+        Next` is the offset of the next request. Where something was lost the answer goes on
+        after it, so it begins where its length and that offset say.
         """
         return await self._asker.reply(
             "GET",

@@ -668,6 +668,14 @@ class Runs:
             "GET", target("/api/v1/runs/{run}/tasks", {"run": run}, {}), Page[shapes.Task]
         )
 
+    def show_task(self, run: int, task: str, /) -> shapes.Task:
+        """One task of a run, with its attempts."""
+        return self._asker.ask(
+            "GET",
+            target("/api/v1/runs/{run}/tasks/{task}", {"run": run, "task": task}, {}),
+            shapes.Task,
+        )
+
     def list_attempts(self, run: int, task: str, /) -> Page[shapes.Attempt]:
         """The attempts of one task, in their order."""
         return self._asker.ask(
@@ -691,7 +699,13 @@ class Runs:
         )
 
     def list_logs(
-        self, run: int, /, *, task: str | None = None, cursor: str | None = None
+        self,
+        run: int,
+        /,
+        *,
+        task: str | None = None,
+        content: bool | None = None,
+        cursor: str | None = None,
     ) -> Page[shapes.Log]:
         """The logs of a run's tasks, in the order of its dag: how long they are, and how they
         end.
@@ -700,15 +714,21 @@ class Runs:
         """
         return self._asker.ask(
             "GET",
-            target("/api/v1/runs/{run}/logs", {"run": run}, {"task": task, "cursor": cursor}),
+            target(
+                "/api/v1/runs/{run}/logs",
+                {"run": run},
+                {"task": task, "content": content, "cursor": cursor},
+            ),
             Page[shapes.Log],
         )
 
-    def each_log(self, run: int, /, *, task: str | None = None) -> Iterator[shapes.Log]:
+    def each_log(
+        self, run: int, /, *, task: str | None = None, content: bool | None = None
+    ) -> Iterator[shapes.Log]:
         """As `list_logs`, all of them; `limit`: how many are asked for at a time."""
         cursor: str | None = None
         while True:
-            page = self.list_logs(run, task=task, cursor=cursor)
+            page = self.list_logs(run, task=task, content=content, cursor=cursor)
             yield from page.items
             if page.next is None:
                 return
@@ -734,7 +754,8 @@ class Runs:
 
         To follow it give `offset`, the byte to go on from, and `wait`: the answer comes when
         something is there, when the log has ended, or when that time is over. `Mainspring-Log-
-        Next` is the offset of the next request.
+        Next` is the offset of the next request. Where something was lost the answer goes on
+        after it, so it begins where its length and that offset say.
         """
         return self._asker.reply(
             "GET",

@@ -18,7 +18,6 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _TASKS_PER_PAGE = 100
-_LOOK_BACK_BYTES = 256 * 1024
 
 
 class Ask(Protocol):
@@ -67,24 +66,6 @@ class LogReader:
         if moved is not None:
             async for begin, piece in self._from_object(moved, at, min(end, log.stored)):
                 yield begin, piece
-
-    async def start_of_last_lines(self, log: LogLine, lines: int) -> int:
-        """Where the last so many lines begin, found from the end."""
-        if lines == 0:
-            return log.stored
-        at, left, first = log.stored, lines, True
-        while at > 0:
-            begin = max(0, at - _LOOK_BACK_BYTES)
-            block = b"".join([piece async for _, piece in self.pieces(log, begin, at)])
-            # A newline at the very end ends the last line and begins none.
-            place = len(block) - 1 if first and block.endswith(b"\n") else len(block)
-            first = False
-            while (place := block.rfind(b"\n", 0, place)) >= 0:
-                left -= 1
-                if left == 0:
-                    return begin + place + 1
-            at = begin
-        return 0
 
     async def _again(self, log: LogLine) -> LogLine:
         """The same log as it is now."""

@@ -116,26 +116,6 @@ async def read_chunks(
     return [LogChunk(**row) for row in rows]
 
 
-async def follow_logs(
-    connection: Connection,
-    places: Sequence[tuple[int, int, int]],
-    *,
-    terms: Sequence[int] | None = None,
-    limit: int = 16,
-) -> list[LogChunk]:
-    """What is there from each (task, term, byte) on."""
-    rows = await fetch(
-        connection,
-        statement("follow_logs"),
-        [task_id for task_id, _, _ in places],
-        [term for _, term, _ in places],
-        [start for _, _, start in places],
-        None if terms is None else list(terms),
-        limit,
-    )
-    return [LogChunk(**row) for row in rows]
-
-
 async def find_grown_logs(
     connection: Connection, places: Sequence[tuple[int, int, int]]
 ) -> list[tuple[int, int, int]]:

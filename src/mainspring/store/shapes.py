@@ -39,6 +39,9 @@ from mainspring.store.reading import (
 from mainspring.store.schedule_reading import ScheduleGlance
 from mainspring.store.versions import RolledBack, VersionLine
 
+Content = bytes
+"""In JSON as base64."""
+
 RESULT_BYTES_MAX = 1024 * 1024
 """Larger results are left out of a run's document."""
 
@@ -731,21 +734,30 @@ class Log(Shape, frozen=True, kw_only=True):
     """What one try of a task wrote, and whether that is all."""
 
     task: str
+    task_id: int
     attempt: int
     term: int
     state: str
     log: Ending
     bytes: int
+    """So many are there without a hole."""
+    stored: int
+    """Up to this byte something is there."""
+    content: Content | None
+    """All of it, if it is short and was asked for."""
 
 
-def log_line(log: LogLine, task: str) -> Log:
+def log_line(log: LogLine, task: str, *, content: bool = False) -> Log:
     return Log(
         task=task,
+        task_id=log.task_id,
         attempt=log.attempt,
         term=log.term,
         state=log.state,
         log=log.mark.ending,
         bytes=log.mark.bytes,
+        stored=log.stored,
+        content=log.content if content else None,
     )
 
 

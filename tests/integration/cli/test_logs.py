@@ -20,6 +20,8 @@ from mainspring.store.statements import statement
 from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of, failure, start_dag
 
+BOTH_ROADS = True
+
 PAIR = dag_of(tasks=2, retry=RetrySpec(attempts=2, first_seconds=0.001))
 
 
@@ -216,8 +218,9 @@ async def _cut_the_line_of_the_follower(connection: Connection) -> None:
     """As soon as it has asked for what is new."""
     while not await connection.fetchval(  # noqa: ASYNC110
         "select count(pg_terminate_backend(pid)) from pg_stat_activity"
-        " where datname = current_database() and application_name = 'mainspring command'"
-        " and query like '%follow_logs%'"
+        " where datname = current_database()"
+        " and application_name in ('mainspring command', 'mainspring server reader')"
+        " and query like '%find_grown_logs%'"
     ):
         await asyncio.sleep(0.02)
 

@@ -46,6 +46,8 @@ async def test_a_command_prints_the_same_through_a_server_as_beside_the_database
         ("run", "compare", failed, "last"),
         ("run", "mark", failed, "t9", "skipped", "--note", "x"),
         ("run", "priority", failed, 9),
+        ("run", "logs", failed),
+        ("run", "logs", failed, "t9"),
         ("dag", "list"),
         ("dag", "list", "--owner", "nobody"),
         ("dag", "show", "orders"),

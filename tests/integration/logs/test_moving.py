@@ -109,13 +109,6 @@ async def test_a_long_log_moves_and_reads_the_same(
         # `before` was read before the move: its reader finds the log where it is now.
         for log in (before, after):
             assert await read(line, tmp_path, log, start, end) == content[start:end]
-    reader = LogReader(line.call, Places(tmp_path))
-    for lines in (0, 1, 7, 50_000):
-        start = await reader.start_of_last_lines(after, lines)
-        assert (
-            content[start:].splitlines()
-            == content.splitlines()[len(content.splitlines()) - lines :]
-        )
 
 
 async def test_the_object_is_an_ordinary_gzip_file(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -214,6 +214,21 @@ async def list_tasks(call: Call, run: RunId) -> Page[shapes.Task]:
 
 
 @runs.get(
+    "/runs/{run}/tasks/{task}",
+    needs=Role.VIEWER,
+    shared=True,
+    example=Example(path={"run": "4097", "task": "extract"}),
+)
+async def show_task(call: Call, run: RunId, task: TaskName) -> shapes.Task:
+    """One task of a run, with its attempts."""
+
+    async def read(connection: Connection) -> shapes.Task:
+        return await _task(connection, await reading.read_run(connection, run), task)
+
+    return await call.services.read(read)
+
+
+@runs.get(
     "/runs/{run}/tasks/{task}/attempts",
     needs=Role.VIEWER,
     shared=True,
@@ -256,6 +271,9 @@ async def compare(call: Call, run: RunId, other: RunId) -> Comparison:
 
 class LogsOfRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     task: Annotated[str, Meta(max_length=200, description="Only of this task.")] | None = None
+    content: Annotated[
+        bool, Meta(description="Let short ones come along, as base64, in `content`.")
+    ] = False
     cursor: Cursor | None = None
 
 
@@ -277,7 +295,10 @@ async def list_logs(call: Call, run: RunId, query: LogsOfRun) -> Page[shapes.Log
         logs = await find_logs(connection, begin, end)
         more = query.task is None and end < run + line.tasks
         return Page(
-            [shapes.log_line(log, spec.tasks[log.task_id - run].name) for log in logs],
+            [
+                shapes.log_line(log, spec.tasks[log.task_id - run].name, content=query.content)
+                for log in logs
+            ],
             cursor_of("log", end - run) if more else None,
         )
 
@@ -313,7 +334,8 @@ async def read_log(call: Call, run: RunId, task: TaskName, number: Number, query
 
     To follow it give `offset`, the byte to go on from, and `wait`: the answer comes when something
     is there, when the log has ended, or when that time is over. `Mainspring-Log-Next` is the offset
-    of the next request.
+    of the next request. Where something was lost the answer goes on after it, so it begins where
+    its length and that offset say.
     """
     asked_range = call.headers.get("range")
     if query.offset is not None and asked_range is not None:
@@ -324,15 +346,14 @@ async def read_log(call: Call, run: RunId, task: TaskName, number: Number, query
         found = await call.services.read(_find_log, run, task, number, query.term)
     size = found.end
     if query.offset is not None:
-        start, end = min(query.offset, size), size
+        start, end = min(query.offset, found.stored), found.stored
     else:
         start, end = _range(asked_range, size)
-    end = min(end, start + LOG_BYTES_MAX)
+        end = min(end, start + LOG_BYTES_MAX)
     content = b""
     if found.log is not None and start < end:
-        pieces = call.services.logs.pieces(found.log, start, end)
-        content = b"".join([piece async for _, piece in pieces])
-        end = start + len(content)
+        start, content = await _unbroken(call.services.logs.pieces(found.log, start, end), start)
+    end = start + len(content)
     headers = [
         (b"accept-ranges", b"bytes"),
         (b"mainspring-log", found.ending.encode()),
@@ -350,6 +371,20 @@ async def read_log(call: Call, run: RunId, task: TaskName, number: Number, query
     )
 
 
+async def _unbroken(pieces: AsyncIterator[tuple[int, bytes]], start: int) -> tuple[int, bytes]:
+    """What there is up to the next hole, with its place; nothing at `start` if there is none."""
+    content = bytearray()
+    async for at, piece in pieces:
+        if not content:
+            start = at
+        elif at != start + len(content):
+            break
+        content += piece
+        if len(content) >= LOG_BYTES_MAX:
+            break
+    return start, bytes(content[:LOG_BYTES_MAX])
+
+
 class _FoundLog(msgspec.Struct, frozen=True):
     task_id: int
     term: int
@@ -359,6 +394,10 @@ class _FoundLog(msgspec.Struct, frozen=True):
     def end(self) -> int:
         # What comes after a hole has no place that could be told.
         return 0 if self.log is None else self.log.mark.bytes
+
+    @property
+    def stored(self) -> int:
+        return 0 if self.log is None else self.log.stored
 
     @property
     def ending(self) -> str:

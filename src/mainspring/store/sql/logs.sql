@@ -59,18 +59,6 @@ where task_id = $1 and term = $2 and start < $4 and start >= coalesce((
 order by start
 limit $5;
 
--- name: follow_logs
--- What was written since, of many tasks at once.
--- $1 task ids  $2 terms  $3 from bytes  $4 terms wanted, or null for all  $5 limit of each task
-select l.task_id, l.term, l.start, l.content
-from unnest($1::bigint[], $2::int[], $3::bigint[]) as u (id, term, start)
-join lateral (
-  select * from mainspring.log l
-  where l.task_id = u.id and (l.term, l.start) >= (u.term, u.start)
-    and ($4::int[] is null or l.term = any($4))
-  order by l.term, l.start limit $5) l on true
-order by l.task_id, l.term, l.start;
-
 -- name: find_long_logs
 -- Logs to be moved: their attempt is over, and its last chunk has been there for a while, so none
 -- is on its way.  $1 limit  $2 seconds
