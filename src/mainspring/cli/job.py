@@ -10,11 +10,18 @@ import click
 from mainspring.cli.job_create import create_job, job_time_options
 from mainspring.cli.options import home_option, json_option
 from mainspring.domain.jobs import JobKind, JobStatus
+from mainspring.domain.notes import checked_note
 from mainspring.domain.states import RunState
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
-    from mainspring.store.job_reading import JobLine
+    from datetime import datetime
+
+    from mainspring.http import HttpClient
+    from mainspring.store.job_shapes import Job
+    from mainspring.store.shapes import Run
+
+_PAGE = 500
+"""How many one request tells."""
 
 _job = click.argument("job")
 _note_option = click.option("--note", metavar="TEXT", help="Why, for those who will wonder.")
@@ -65,9 +72,9 @@ def list_jobs(
     home: Path | None,
 ) -> None:
     """The newest jobs first."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _list, status, kind, beginning, before, limit, as_json)
+    with_http(home, _list, status, kind, beginning, before, limit, as_json)
 
 
 @job.command("show")
@@ -76,9 +83,9 @@ def list_jobs(
 @home_option
 def show_job(job: str, as_json: bool, home: Path | None) -> None:
     """One job, by its name or number: what it does, how it stands, last and next run."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _show, job, as_json)
+    with_http(home, _show, job, as_json)
 
 
 @job.command("runs")
@@ -98,9 +105,9 @@ def show_job(job: str, as_json: bool, home: Path | None) -> None:
 @home_option
 def show_runs(job: str, as_json: bool, home: Path | None, **given: Any) -> None:
     """Runs of a job, the newest first."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _runs, job, given, as_json)
+    with_http(home, _runs, job, given, as_json)
 
 
 @job.command("trigger")
@@ -111,12 +118,9 @@ def show_runs(job: str, as_json: bool, home: Path | None, **given: Any) -> None:
 @home_option
 def trigger_job(job: str, key: str | None, wait: bool, as_json: bool, home: Path | None) -> int:
     """Run a job now, whatever its schedule says."""
-    from mainspring.cli.errors import DONE
-    from mainspring.cli.session import with_client, with_http
-    from mainspring.cli.watch import follow_run
+    from mainspring.cli.session import with_http
 
-    run_id = with_client(home, _trigger, job, key, wait, as_json)
-    return with_http(home, follow_run, run_id, as_json) if wait else DONE
+    return with_http(home, _trigger, job, key, wait, as_json)
 
 
 @job.command("pause")
@@ -129,9 +133,9 @@ def pause_job(
     job: str, note: str | None, version: int | None, as_json: bool, home: Path | None
 ) -> None:
     """Let the schedule of a job fire no more until it is resumed; what runs goes on."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _pause, job, note, version, as_json)
+    with_http(home, _pause, job, note, version, as_json)
 
 
 @job.command("resume")
@@ -141,9 +145,9 @@ def pause_job(
 @home_option
 def resume_job(job: str, version: int | None, as_json: bool, home: Path | None) -> None:
     """Let a job go on with its first fire after now."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _resume, job, version, as_json)
+    with_http(home, _resume, job, version, as_json)
 
 
 @job.command("cancel")
@@ -156,9 +160,9 @@ def cancel_job(
     job: str, note: str | None, version: int | None, as_json: bool, home: Path | None
 ) -> None:
     """Let nothing of a job start any more, and stop its open runs."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _cancel, job, note, version, as_json)
+    with_http(home, _cancel, job, note, version, as_json)
 
 
 @job.command("reschedule")
@@ -170,13 +174,13 @@ def cancel_job(
 @home_option
 def reschedule_job(job: str, as_json: bool, home: Path | None, **given: Any) -> None:
     """Let a job run by another schedule from now on, or by none."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _reschedule, job, given, as_json)
+    with_http(home, _reschedule, job, given, as_json)
 
 
 async def _list(
-    client: Client,
+    client: HttpClient,
     status: str | None,
     kind: str | None,
     beginning: str,
@@ -185,21 +189,25 @@ async def _list(
     as_json: bool,
 ) -> None:
     from mainspring.cli.job_words import status_text, subject_words
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, one_line, print_json, table
     from mainspring.cli.words import ago, safe
-    from mainspring.store import job_shapes
 
-    found = await client.list_jobs(
+    found: list[Job] = []
+    async for job in client.jobs.each(
         status=None if status is None else JobStatus(status),
         kind=None if kind is None else JobKind(kind),
-        beginning=beginning,
+        name=beginning,
         before=before,
-        limit=limit,
-    )
+        limit=min(limit, _PAGE),
+    ):
+        found.append(job)
+        if len(found) == limit:
+            break
     if as_json:
-        print_json([job_shapes.job_line(line) for line in found])
+        print_json(found)
         return
-    out = console()
+    out, now = console(), await clock(client)
     if not found:
         chosen = status or kind or beginning or before
         out.print("There are no such jobs." if chosen else "There are no jobs yet.")
@@ -211,25 +219,25 @@ async def _list(
             str(line.id),
             safe(line.name),
             status_text(line.status),
-            "" if last is None else ago(last.finished_at or last.due_at, line.read_at),
+            "" if last is None else ago(last.finished_at or last.due_at, now),
             "" if line.next_run_at is None else f"{line.next_run_at:%Y-%m-%d %H:%M:%S}",
             one_line(safe(subject_words(line))),
         )
     out.print(lines)
 
 
-async def _show(client: Client, name: str, as_json: bool) -> None:
+async def _show(client: HttpClient, name: str, as_json: bool) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import print_json
-    from mainspring.store import job_shapes
 
-    line = await client.job(name)
+    line = await client.jobs.show(name)
     if as_json:
-        print_json(job_shapes.job_line(line))
+        print_json(line)
     else:
-        _print_whole(line)
+        _print_whole(line, await clock(client))
 
 
-def _print_whole(line: JobLine) -> None:
+def _print_whole(line: Job, now: datetime) -> None:
     from rich.text import Text
 
     from mainspring.cli.job_words import (
@@ -243,7 +251,7 @@ def _print_whole(line: JobLine) -> None:
     from mainspring.cli.words import moment_words, safe, value_words
     from mainspring.domain.states import RUN
 
-    now, out, last = line.read_at, console(), line.last_run
+    out, last = console(), line.last_run
     given = given_parameters(line)
     shown = given.get("env", {}) if line.kind is JobKind.COMMAND else given
     if line.kind is JobKind.HTTP:
@@ -253,9 +261,9 @@ def _print_whole(line: JobLine) -> None:
     if last is not None:
         ran = Text.assemble(f"run {last.id}, ", state_text(RUN, last.state), " ")
         ran.append(moment_words(last.finished_at or last.started_at or last.due_at, now))
-    progress = ""
-    if last is not None and last.finished_at is None and line.progress_percent is not None:
-        progress = f"{line.progress_percent:.0f} % {safe(line.progress_text or '')}".strip()
+    progress, paused, cancelled = "", line.paused, line.cancelled
+    if last is not None and last.finished_at is None and line.progress is not None:
+        progress = f"{line.progress.percent:.0f} % {safe(line.progress.text or '')}".strip()
     out.print(
         Text.assemble((f"job {line.id}", "bold"), f"  {line.name}  ", status_text(line.status))
     )
@@ -272,11 +280,11 @@ def _print_whole(line: JobLine) -> None:
                 ("created", moment_words(line.created_at, now) + by),
                 (
                     "paused",
-                    _deed(line.pause and (line.pause.since, line.pause.by, line.pause.note), now),
+                    _deed(paused and (paused.since, paused.by, paused.note), now),
                 ),
                 (
                     "cancelled",
-                    _deed(line.cancel and (line.cancel.at, line.cancel.by, line.cancel.note), now),
+                    _deed(cancelled and (cancelled.at, cancelled.by, cancelled.note), now),
                 ),
                 ("version", str(line.version)),
             ]
@@ -296,26 +304,29 @@ def _deed(done: Any, now: Any) -> str | None:
     return f"{words}: {safe(note)}" if note else words
 
 
-async def _runs(client: Client, name: str, given: dict[str, Any], as_json: bool) -> None:
+async def _runs(client: HttpClient, name: str, given: dict[str, Any], as_json: bool) -> None:
     from mainspring.cli.given import given_moment
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, print_json, state_text, table
     from mainspring.cli.words import ago
     from mainspring.domain.states import RUN
-    from mainspring.store import shapes
-    from mainspring.store.reading import read_run
 
-    found = await client.job_runs(
+    found: list[Run] = []
+    async for each in client.jobs.each_run(
         name,
-        states=[RunState(state) for state in given["states"]] or None,
+        state=[RunState(state) for state in given["states"]] or None,
         since=None if given["since"] is None else given_moment(given["since"], "--since"),
         until=None if given["until"] is None else given_moment(given["until"], "--until"),
-        before=None if given["before"] is None else await client.ask(read_run, given["before"]),
-        limit=given["limit"],
-    )
+        before=given["before"],
+        limit=min(given["limit"], _PAGE),
+    ):
+        found.append(each)
+        if len(found) == given["limit"]:
+            break
     if as_json:
-        print_json([shapes.run_line(run) for run in found])
+        print_json(found)
         return
-    out = console()
+    out, now = console(), await clock(client)
     if not found:
         out.print("There are no such runs.")
         return
@@ -325,60 +336,57 @@ async def _runs(client: Client, name: str, given: dict[str, Any], as_json: bool)
             str(run.id),
             state_text(RUN, run.state),
             run.trigger,
-            ago(run.created_at, run.read_at),
-            "" if run.finished_at is None else ago(run.finished_at, run.read_at),
+            ago(run.created_at, now),
+            "" if run.finished_at is None else ago(run.finished_at, now),
         )
     out.print(lines)
 
 
-async def _trigger(client: Client, name: str, key: str | None, wait: bool, as_json: bool) -> int:
-    from mainspring.cli.given import person
+async def _trigger(
+    client: HttpClient, name: str, key: str | None, wait: bool, as_json: bool
+) -> int:
+    from mainspring.cli.errors import DONE
     from mainspring.cli.output import console, faint, print_json
-    from mainspring.store import shapes
-    from mainspring.store.reading import read_run
+    from mainspring.cli.watch import follow_run
 
-    run_id = await client.trigger_job(name, idempotency_key=key, by=person())
+    run = await client.jobs.trigger(name, idempotency_key=key)
     if wait:
-        return run_id
-    run = await client.ask(read_run, run_id)
+        return await follow_run(client, run.id, as_json)
     if as_json:
-        print_json(shapes.run_line(run))
+        print_json(run)
     else:
         out = console()
         out.print(f"run {run.id} of job {name}")
         out.print(faint(f"follow it: mainspring run watch {run.id}"))
-    return run_id
+    return DONE
 
 
 async def _pause(
-    client: Client, name: str, note: str | None, version: int | None, as_json: bool
+    client: HttpClient, name: str, note: str | None, version: int | None, as_json: bool
 ) -> None:
-    from mainspring.cli.given import person
-
-    line = await client.pause_job(name, note=note, version=version, by=person())
-    _tell(line, "starts nothing by itself until it is resumed", as_json)
+    line = await client.jobs.change(name, paused=True, note=checked_note(note), if_match=version)
+    await _tell(client, line, "starts nothing by itself until it is resumed", as_json)
 
 
-async def _resume(client: Client, name: str, version: int | None, as_json: bool) -> None:
-    line = await client.resume_job(name, version=version)
-    _tell(line, "goes on", as_json)
+async def _resume(client: HttpClient, name: str, version: int | None, as_json: bool) -> None:
+    line = await client.jobs.change(name, paused=False, if_match=version)
+    await _tell(client, line, "goes on", as_json)
 
 
 async def _cancel(
-    client: Client, name: str, note: str | None, version: int | None, as_json: bool
+    client: HttpClient, name: str, note: str | None, version: int | None, as_json: bool
 ) -> None:
-    from mainspring.cli.given import person
-
-    line = await client.cancel_job(name, note=note, version=version, by=person())
-    _tell(line, "is cancelled: nothing of it starts any more", as_json)
+    line = await client.jobs.change(name, cancelled=True, note=checked_note(note), if_match=version)
+    await _tell(client, line, "is cancelled: nothing of it starts any more", as_json)
 
 
-async def _reschedule(client: Client, name: str, given: dict[str, Any], as_json: bool) -> None:
-    from mainspring.cli.given import person
+async def _reschedule(client: HttpClient, name: str, given: dict[str, Any], as_json: bool) -> None:
     from mainspring.cli.job_create import job_times
     from mainspring.cli.job_words import when_words
     from mainspring.cli.schedule_options import given_options
+    from mainspring.client.jobs import job_schedule
     from mainspring.domain.errors import InputError
+    from mainspring.http.written import written_spec
 
     times = await job_times(client, given)
     if bool(times) == given["unscheduled"]:
@@ -386,24 +394,25 @@ async def _reschedule(client: Client, name: str, given: dict[str, Any], as_json:
             "say when the job is to run, or `--none`",
             hint="such as `--cron '0 2 * * *'`, `--every 90m`, `--at` or `--in`",
         )
-    options = given_options(given)
-    line = await client.reschedule_job(
-        name, times or None, version=given["version"], by=person(), **options
+    spec = job_schedule(times or None, given_options(given))
+    line = await client.jobs.change(
+        name,
+        schedule=None if spec is None else written_spec(spec),
+        if_match=given["version"],
     )
-    _tell(
-        line, f"runs {when_words(line)}" if line.schedule else "has no schedule any more", as_json
-    )
+    words = f"runs {when_words(line)}" if line.schedule else "has no schedule any more"
+    await _tell(client, line, words, as_json)
 
 
-def _tell(line: JobLine, words: str, as_json: bool) -> None:
+async def _tell(client: HttpClient, line: Job, words: str, as_json: bool) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import moment_words
-    from mainspring.store import job_shapes
 
     if as_json:
-        print_json(job_shapes.job_line(line))
+        print_json(line)
         return
     out = console()
     out.print(f"job {line.name} {words}")
     if line.next_run_at is not None:
-        out.print(f"next {moment_words(line.next_run_at, line.read_at)}")
+        out.print(f"next {moment_words(line.next_run_at, await clock(client))}")

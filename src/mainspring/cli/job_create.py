@@ -16,9 +16,11 @@ from mainspring.domain.errors import InputError
 from mainspring.domain.names import shown
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
+    from datetime import datetime
+
     from mainspring.domain.jobs import HttpCall
-    from mainspring.store.job_reading import JobLine
+    from mainspring.http import HttpClient
+    from mainspring.store.job_shapes import Job
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -57,13 +59,11 @@ def create_job(home: Path | None, as_json: bool, wait: bool, **given: Any) -> in
 
         mainspring job create --name hello -- echo hi
     """
-    from mainspring.cli.session import with_client, with_http
-    from mainspring.cli.watch import follow_run
+    from mainspring.cli.session import with_http
 
     made: list[int] = []
     try:
-        code = with_client(home, _create, given, wait, as_json, made)
-        return with_http(home, follow_run, made[0], as_json) if wait else code
+        return with_http(home, _create, given, wait, as_json, made)
     except KeyboardInterrupt:
         if made:
             click.echo(f"\njob {made[0]} goes on", err=True)
@@ -72,54 +72,54 @@ def create_job(home: Path | None, as_json: bool, wait: bool, **given: Any) -> in
 
 
 async def _create(
-    client: Client, given: Mapping[str, Any], wait: bool, as_json: bool, made: list[int]
+    client: HttpClient, given: Mapping[str, Any], wait: bool, as_json: bool, made: list[int]
 ) -> int:
-    from mainspring.cli.given import person
+    from mainspring.cli.named import clock
     from mainspring.cli.output import print_json
     from mainspring.cli.schedule_options import given_options
-    from mainspring.store import job_shapes
+    from mainspring.cli.watch import follow_run
+    from mainspring.client.jobs import job_schedule
+    from mainspring.http.written import written_spec
 
     times = await job_times(client, given)
     if wait and times:
         raise InputError("`--wait` follows a run, and this job runs later", hint="leave it away")
-    made.append(
-        await client.create_job(
-            given["name"],
-            command=list(given["command"]) or None,
-            http=_request(given),
-            task=given["task"],
-            when=times or None,
-            parameters=await _parameters(client, given),
-            retries=given["retries"],
-            timeout=given["timeout"],
-            priority=given["priority"],
-            queue=given["queue"],
-            idempotency_key=given["key"],
-            by=person(),
-            **given_options(given),
-        )
+    spec = job_schedule(times or None, given_options(given))
+    answer = await client.jobs.create(
+        name=given["name"],
+        command=list(given["command"]) or None,
+        http=_request(given),
+        task=given["task"],
+        schedule=None if spec is None else written_spec(spec),
+        parameters=await _parameters(client, given),
+        retries=given["retries"],
+        timeout=given["timeout"],
+        priority=given["priority"],
+        queue=given["queue"],
+        idempotency_key=given["key"],
     )
+    made.append(answer.job_id)
     if wait:
-        return DONE
-    job = await client.job(made[0])
+        return await follow_run(client, answer.job_id, as_json)
+    job = await client.jobs.show(str(answer.job_id))
     if as_json:
-        print_json(job_shapes.job_line(job))
+        print_json(job)
     else:
-        _print(job)
+        _print(job, await clock(client))
     return DONE
 
 
-async def job_times(client: Client, given: Mapping[str, Any]) -> list[Any]:
+async def job_times(client: HttpClient, given: Mapping[str, Any]) -> list[Any]:
     """The times that were typed; none for at once."""
+    from mainspring.cli.named import clock
     from mainspring.cli.schedule_options import given_times
     from mainspring.domain.durations import parse_duration
-    from mainspring.store.reading import read_clock
 
     times: list[Any] = list(given_times(given))
     if given["after"] is not None:
         rest = timedelta(seconds=parse_duration(given["after"], what="`--in`"))
         # The database's clock is the clock; schedules know whole seconds.
-        now = await client.ask(read_clock)
+        now = await clock(client)
         times.append((now + rest + timedelta(microseconds=999_999)).replace(microsecond=0))
     return times
 
@@ -161,13 +161,13 @@ def _body(text: str) -> str:
         raise InputError(f"`--body`: {shown(text[1:])} cannot be read: {error}") from None
 
 
-async def _parameters(client: Client, given: Mapping[str, Any]) -> dict[str, Any]:
-    from mainspring.cli.given import given_dag, given_document, given_parameters
+async def _parameters(client: HttpClient, given: Mapping[str, Any]) -> dict[str, Any]:
+    from mainspring.cli.given import given_document
+    from mainspring.cli.named import parameters_of
 
     pairs: Sequence[str] = given["pairs"]
     if given["task"] is not None:
-        dag = await given_dag(client, given["task"])
-        return given_parameters(dag.spec, pairs, given["params"])
+        return parameters_of(await client.dags.show(given["task"]), pairs, given["params"])
     values = {} if given["params"] is None else given_document(given["params"])
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -180,7 +180,7 @@ async def _parameters(client: Client, given: Mapping[str, Any]) -> dict[str, Any
     return values
 
 
-def _print(job: JobLine) -> None:
+def _print(job: Job, now: datetime) -> None:
     from mainspring.cli.job_words import when_words
     from mainspring.cli.output import console, faint
     from mainspring.cli.words import moment_words
@@ -190,5 +190,5 @@ def _print(job: JobLine) -> None:
         out.print(f"job {job.id}, {job.name}, runs at once")
     else:
         out.print(f"job {job.id}, {job.name}, runs {when_words(job)}")
-        out.print(f"next {moment_words(job.next_run_at, job.read_at)}")
+        out.print(f"next {moment_words(job.next_run_at, now)}")
     out.print(faint(f"look at it: mainspring job show {job.name}"))

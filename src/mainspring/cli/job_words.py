@@ -12,7 +12,7 @@ from mainspring.domain.jobs import JobKind, JobStatus
 from mainspring.domain.states import Tone
 
 if TYPE_CHECKING:
-    from mainspring.store.job_reading import JobLine
+    from mainspring.store.job_shapes import Job
 
 TONES = {
     JobStatus.PENDING: Tone.PENDING,
@@ -30,7 +30,7 @@ def status_text(status: JobStatus) -> Text:
     return Text(f"{MARKS[tone]} {status}", style=STYLES[tone])
 
 
-def subject_words(job: JobLine) -> str:
+def subject_words(job: Job) -> str:
     """What it does, on one line."""
     from mainspring.domain.requests import address_shown
 
@@ -44,20 +44,22 @@ def subject_words(job: JobLine) -> str:
             return f"task {job.dag}"
 
 
-def when_words(job: JobLine) -> str:
+def when_words(job: Job) -> str:
     from mainspring.schedule.explaining import explain
 
-    return "" if job.spec is None or job.schedule is None else explain(job.spec, job.schedule)
+    if job.schedule is None or job.schedule_name is None:
+        return ""
+    return explain(job.schedule, job.schedule_name)
 
 
-def option_words(job: JobLine) -> str:
+def option_words(job: Job) -> str:
     """What it says instead of its tasks."""
     from mainspring.cli.words import counted
     from mainspring.domain.durations import format_duration
 
     parts = []
-    if job.attempts is not None:
-        parts.append(f"up to {counted(job.attempts, 'attempt')}")
+    if job.retries is not None:
+        parts.append(f"up to {counted(job.retries + 1, 'attempt')}")
     if job.timeout_seconds is not None:
         parts.append(f"timeout {format_duration(job.timeout_seconds)} each")
     if job.priority is not None:
@@ -67,8 +69,8 @@ def option_words(job: JobLine) -> str:
     return ", ".join(parts)
 
 
-def given_parameters(job: JobLine) -> dict[str, Any]:
+def given_parameters(job: Job) -> dict[str, Any]:
     import msgspec
 
-    given: dict[str, Any] = msgspec.json.decode(job.parameters or b"{}")
+    given: dict[str, Any] = msgspec.json.decode(job.parameters)
     return given

@@ -419,6 +419,7 @@ class Jobs:
         status: jobs.JobStatus | None = None,
         kind: jobs.JobKind | None = None,
         name: str | None = None,
+        before: int | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[job_shapes.Job]:
@@ -432,7 +433,14 @@ class Jobs:
             target(
                 "/api/v1/jobs",
                 {},
-                {"status": status, "kind": kind, "name": name, "limit": limit, "cursor": cursor},
+                {
+                    "status": status,
+                    "kind": kind,
+                    "name": name,
+                    "before": before,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
             ),
             Page[job_shapes.Job],
         )
@@ -443,12 +451,15 @@ class Jobs:
         status: jobs.JobStatus | None = None,
         kind: jobs.JobKind | None = None,
         name: str | None = None,
+        before: int | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[job_shapes.Job]:
         """As `list`, all of them; `limit`: how many are asked for at a time."""
         cursor: str | None = None
         while True:
-            page = await self.list(status=status, kind=kind, name=name, limit=limit, cursor=cursor)
+            page = await self.list(
+                status=status, kind=kind, name=name, before=before, limit=limit, cursor=cursor
+            )
             for item in page.items:
                 yield item
             if page.next is None:
@@ -472,6 +483,7 @@ class Jobs:
         state: Sequence[states.RunState] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        before: int | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[shapes.Run]:
@@ -485,7 +497,14 @@ class Jobs:
             target(
                 "/api/v1/jobs/{job}/runs",
                 {"job": job},
-                {"state": state, "since": since, "until": until, "limit": limit, "cursor": cursor},
+                {
+                    "state": state,
+                    "since": since,
+                    "until": until,
+                    "before": before,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
             ),
             Page[shapes.Run],
         )
@@ -498,13 +517,20 @@ class Jobs:
         state: Sequence[states.RunState] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        before: int | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[shapes.Run]:
         """As `list_runs`, all of them; `limit`: how many are asked for at a time."""
         cursor: str | None = None
         while True:
             page = await self.list_runs(
-                job, state=state, since=since, until=until, limit=limit, cursor=cursor
+                job,
+                state=state,
+                since=since,
+                until=until,
+                before=before,
+                limit=limit,
+                cursor=cursor,
             )
             for item in page.items:
                 yield item

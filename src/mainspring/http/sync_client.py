@@ -415,6 +415,7 @@ class Jobs:
         status: jobs.JobStatus | None = None,
         kind: jobs.JobKind | None = None,
         name: str | None = None,
+        before: int | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[job_shapes.Job]:
@@ -428,7 +429,14 @@ class Jobs:
             target(
                 "/api/v1/jobs",
                 {},
-                {"status": status, "kind": kind, "name": name, "limit": limit, "cursor": cursor},
+                {
+                    "status": status,
+                    "kind": kind,
+                    "name": name,
+                    "before": before,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
             ),
             Page[job_shapes.Job],
         )
@@ -439,12 +447,15 @@ class Jobs:
         status: jobs.JobStatus | None = None,
         kind: jobs.JobKind | None = None,
         name: str | None = None,
+        before: int | None = None,
         limit: int | None = None,
     ) -> Iterator[job_shapes.Job]:
         """As `list`, all of them; `limit`: how many are asked for at a time."""
         cursor: str | None = None
         while True:
-            page = self.list(status=status, kind=kind, name=name, limit=limit, cursor=cursor)
+            page = self.list(
+                status=status, kind=kind, name=name, before=before, limit=limit, cursor=cursor
+            )
             yield from page.items
             if page.next is None:
                 return
@@ -467,6 +478,7 @@ class Jobs:
         state: Sequence[states.RunState] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        before: int | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[shapes.Run]:
@@ -480,7 +492,14 @@ class Jobs:
             target(
                 "/api/v1/jobs/{job}/runs",
                 {"job": job},
-                {"state": state, "since": since, "until": until, "limit": limit, "cursor": cursor},
+                {
+                    "state": state,
+                    "since": since,
+                    "until": until,
+                    "before": before,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
             ),
             Page[shapes.Run],
         )
@@ -493,13 +512,20 @@ class Jobs:
         state: Sequence[states.RunState] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        before: int | None = None,
         limit: int | None = None,
     ) -> Iterator[shapes.Run]:
         """As `list_runs`, all of them; `limit`: how many are asked for at a time."""
         cursor: str | None = None
         while True:
             page = self.list_runs(
-                job, state=state, since=since, until=until, limit=limit, cursor=cursor
+                job,
+                state=state,
+                since=since,
+                until=until,
+                before=before,
+                limit=limit,
+                cursor=cursor,
             )
             yield from page.items
             if page.next is None:

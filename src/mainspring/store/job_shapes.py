@@ -42,6 +42,7 @@ class Job(Shape, frozen=True, kw_only=True):
     """It rises with every change."""
     parameters: msgspec.Raw
     schedule: ScheduleSpec | None
+    schedule_name: str | None
     next_run_at: datetime | None
     retries: int | None
     timeout_seconds: float | None
@@ -80,6 +81,7 @@ def job_line(job: JobLine) -> Job:
         version=job.version,
         parameters=msgspec.Raw(job.parameters or b"{}"),
         schedule=job.spec,
+        schedule_name=None if job.spec is None else job.schedule,
         next_run_at=job.next_run_at,
         retries=job.retries,
         timeout_seconds=job.timeout_seconds,

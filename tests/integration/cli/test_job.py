@@ -21,12 +21,19 @@ from tests.support.factory import dag_of
 from tests.support.job_stage import JobStage
 from tests.support.team import Team
 
+BOTH_ROADS = True
+
 
 @pytest.fixture
-async def team(database_url: str, tmp_path: Path) -> AsyncIterator[Team]:
+async def team(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Team]:
     async with Team(database_url, tmp_path) as team:
-        team.start_engine()
-        team.start_worker("--queues", "*")
+        with monkeypatch.context() as beside:
+            # The commands ask a server; these work beside the database.
+            beside.delenv("MAINSPRING_URL", raising=False)
+            team.start_engine()
+            team.start_worker("--queues", "*")
         yield team
 
 

@@ -219,6 +219,10 @@ class JobsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     status: Annotated[JobStatus | None, Meta(description="Only jobs that stand so.")] = None
     kind: Annotated[JobKind | None, Meta(description="Only jobs of this kind.")] = None
     name: Annotated[str, Meta(max_length=200, description="Only names that begin so.")] = ""
+    before: (
+        Annotated[int, Meta(ge=1, le=2**63 - 1, description="Only those with a lower number.")]
+        | None
+    ) = None
     limit: Limit = 50
     cursor: Cursor | None = None
     fields: Fields | None = None
@@ -241,7 +245,7 @@ async def list_jobs(call: Call, query: JobsQuery) -> Page[job_shapes.Job]:
         status=query.status,
         kind=query.kind,
         beginning=query.name,
-        before=id_of("job", query.cursor),
+        before=min(filter(None, (id_of("job", query.cursor), query.before)), default=None),
         limit=query.limit,
     )
     return Page(
@@ -271,6 +275,10 @@ class RunsOfJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         Annotated[datetime, Meta(description="Only runs made then or later.", tz=True)] | None
     ) = None
     until: Annotated[datetime, Meta(description="Only runs made before.", tz=True)] | None = None
+    before: (
+        Annotated[int, Meta(ge=1, le=2**63 - 1, description="Only runs older than this one.")]
+        | None
+    ) = None
     limit: Limit = 50
     cursor: Cursor | None = None
     fields: Fields | None = None
@@ -293,10 +301,14 @@ async def list_runs_of_job(call: Call, job: JobRef, query: RunsOfJob) -> Page[sh
 
 async def _page_of_runs(connection: Connection, job: str, query: RunsOfJob) -> Page[shapes.Run]:
     job_id = await find_job(connection, job)
+    before = _moment_of(query.cursor)
+    if query.before is not None:
+        run = await reading.read_run(connection, query.before)
+        before = min(filter(None, (before, (run.created_at, run.id))))
     look: dict[str, Any] = {
         "since": query.since,
         "until": query.until,
-        "before": _moment_of(query.cursor),
+        "before": before,
         "limit": query.limit,
     }
     lines = await list_job_runs(connection, job_id, states=query.state or None, **look)
