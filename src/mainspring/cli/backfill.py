@@ -10,11 +10,17 @@ import click
 from mainspring.cli.backfill_create import create_backfill
 from mainspring.cli.backfill_watch import watch_backfill
 from mainspring.cli.options import home_option, json_option
+from mainspring.domain.notes import checked_note
 from mainspring.domain.states import BackfillState
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
-    from mainspring.store.backfills import BackfillFire, BackfillLine
+    from datetime import datetime
+
+    from mainspring.http import HttpClient
+    from mainspring.store.backfill_shapes import Backfill, BackfillDocument
+
+_PAGE = 500
+"""How many one request tells."""
 
 _number = click.argument("backfill", type=click.IntRange(1))
 _note_option = click.option("--note", metavar="TEXT", help="Why, for those who will wonder.")
@@ -49,9 +55,9 @@ def list_backfills(
     dag: str | None, state: str | None, limit: int, as_json: bool, home: Path | None
 ) -> None:
     """The newest backfills first."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _list, dag, state, limit, as_json)
+    with_http(home, _list, dag, state, limit, as_json)
 
 
 @backfill.command("show")
@@ -70,9 +76,9 @@ def show_backfill(
     backfill: int, failed: bool, limit: int, as_json: bool, home: Path | None
 ) -> None:
     """One backfill: how far it is, and what became of its instants, the latest first."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _show, backfill, failed, limit, as_json)
+    with_http(home, _show, backfill, failed, limit, as_json)
 
 
 @backfill.command("pause")
@@ -82,9 +88,9 @@ def show_backfill(
 @home_option
 def pause_backfill(backfill: int, note: str | None, as_json: bool, home: Path | None) -> None:
     """Let a backfill make no runs until it is resumed; those that are open go on."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _pause, backfill, note, as_json)
+    with_http(home, _pause, backfill, note, as_json)
 
 
 @backfill.command("resume")
@@ -93,9 +99,9 @@ def pause_backfill(backfill: int, note: str | None, as_json: bool, home: Path | 
 @home_option
 def resume_backfill(backfill: int, as_json: bool, home: Path | None) -> None:
     """Let a backfill go on where it was."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _resume, backfill, as_json)
+    with_http(home, _resume, backfill, as_json)
 
 
 @backfill.command("cancel")
@@ -108,29 +114,30 @@ def cancel_backfill(
     backfill: int, runs: bool, note: str | None, as_json: bool, home: Path | None
 ) -> None:
     """End a backfill: it makes no more runs, ever."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _cancel, backfill, runs, note, as_json)
+    with_http(home, _cancel, backfill, runs, note, as_json)
 
 
 async def _list(
-    client: Client, dag: str | None, state: str | None, limit: int, as_json: bool
+    client: HttpClient, dag: str | None, state: str | None, limit: int, as_json: bool
 ) -> None:
     from mainspring.cli.backfill_words import count_words, subject_words
-    from mainspring.cli.given import given_dag
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint, print_json, state_text, table
     from mainspring.cli.words import ago, safe
     from mainspring.domain.states import BACKFILL
-    from mainspring.store import backfills
-    from mainspring.store.backfill_shapes import backfill_line
 
-    if dag is not None:
-        await given_dag(client, dag)
-    found = await client.ask(backfills.list_backfills, dag=dag, state=state, limit=limit)
+    found: list[Backfill] = []
+    wanted = None if state is None else BackfillState(state)
+    async for each in client.backfills.each(dag=dag, state=wanted, limit=min(limit, _PAGE)):
+        found.append(each)
+        if len(found) == limit:
+            break
     if as_json:
-        print_json([backfill_line(line) for line in found])
+        print_json(found)
         return
-    out = console()
+    out, now = console(), await clock(client)
     if not found:
         out.print("There are no such backfills." if dag or state else "There are no backfills yet.")
         return
@@ -142,54 +149,48 @@ async def _list(
             str(line.id),
             safe(subject_words(line)),
             state_text(BACKFILL, line.state),
-            f"{line.done:,}/{line.total:,}",
-            f"{line.since_at:%Y-%m-%d %H:%M}",
-            f"{line.until_at:%Y-%m-%d %H:%M}",
-            ago(line.created_at, line.read_at),
+            f"{line.done:,}/{line.instants:,}",
+            f"{line.since:%Y-%m-%d %H:%M}",
+            f"{line.until:%Y-%m-%d %H:%M}",
+            ago(line.created_at, now),
             faint(count_words(line)),
         )
     out.print(lines)
 
 
-async def _show(client: Client, backfill_id: int, failed: bool, limit: int, as_json: bool) -> None:
+async def _show(
+    client: HttpClient, backfill_id: int, failed: bool, limit: int, as_json: bool
+) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import print_json
-    from mainspring.store import backfills
-    from mainspring.store.backfill_shapes import backfill_document
 
-    line = await client.backfill(backfill_id)
-    fires = await client.ask(
-        backfills.page_backfill_fires,
-        backfill_id,
-        verdict="failed" if failed else None,
-        limit=limit,
-    )
+    found = await client.backfills.show(backfill_id, failed=failed, limit=limit)
     if as_json:
-        print_json(backfill_document(line, fires))
+        print_json(found)
         return
-    _print_whole(line)
-    _print_fires(line, fires, limit)
+    _print_whole(found, await clock(client))
+    _print_fires(found, limit)
 
 
-def _print_whole(line: BackfillLine) -> None:
+def _print_whole(line: Backfill, now: datetime) -> None:
     import msgspec
 
     from mainspring.cli.backfill_watch import picture
     from mainspring.cli.output import console, pairs
     from mainspring.cli.words import moment_words, safe, value_words
 
-    now, out = line.read_at, console()
-    given = msgspec.json.decode(line.parameters or b"{}")
+    out, given = console(), msgspec.json.decode(line.parameters)
     order = f"{line.concurrency:,} at a time, at priority {line.priority} or below"
     by = f", by {safe(line.created_by)}" if line.created_by else ""
     halted = f"by {safe(line.halted_by)}" if line.halted_by else ""
     if line.halt_note:
         halted += f": {safe(line.halt_note)}"
-    out.print(picture(line))
+    out.print(picture(line, now))
     out.print(
         pairs(
             [
                 ("dag", safe(line.dag)),
-                ("range", f"{line.since_at:%Y-%m-%d %H:%M:%S} to {line.until_at:%F %T} UTC"),
+                ("range", f"{line.since:%Y-%m-%d %H:%M:%S} to {line.until:%F %T} UTC"),
                 ("runs", order),
                 ("reprocess", line.reprocess),
                 ("created", moment_words(line.created_at, now) + by),
@@ -203,10 +204,11 @@ def _print_whole(line: BackfillLine) -> None:
     )
 
 
-def _print_fires(line: BackfillLine, fires: list[BackfillFire], limit: int) -> None:
+def _print_fires(line: BackfillDocument, limit: int) -> None:
     from mainspring.cli.output import console, faint, state_text, table
     from mainspring.domain.states import RUN
 
+    fires = line.fires
     if not fires:
         return
     out = console()
@@ -216,7 +218,7 @@ def _print_fires(line: BackfillLine, fires: list[BackfillFire], limit: int) -> N
         lines.add_row(
             f"{fire.fire_at:%F %T}",
             state_text(RUN, fire.verdict) if fire.verdict else words[fire.outcome],
-            "" if fire.run_id is None else str(fire.run_id),
+            "" if fire.run is None else str(fire.run),
         )
     out.print()
     out.print(lines)
@@ -224,37 +226,32 @@ def _print_fires(line: BackfillLine, fires: list[BackfillFire], limit: int) -> N
         out.print(faint("--limit shows more"))
 
 
-async def _pause(client: Client, backfill_id: int, note: str | None, as_json: bool) -> None:
-    from mainspring.cli.given import person
-
-    line = await client.pause_backfill(backfill_id, note=note, by=person())
+async def _pause(client: HttpClient, backfill_id: int, note: str | None, as_json: bool) -> None:
+    line = await client.backfills.pause(backfill_id, note=checked_note(note))
     _tell(line, "makes no runs until it is resumed", as_json)
 
 
-async def _resume(client: Client, backfill_id: int, as_json: bool) -> None:
-    line = await client.resume_backfill(backfill_id)
-    _tell(line, f"goes on: {line.done:,} of {line.total:,} are done", as_json)
+async def _resume(client: HttpClient, backfill_id: int, as_json: bool) -> None:
+    line = await client.backfills.resume(backfill_id)
+    _tell(line, f"goes on: {line.done:,} of {line.instants:,} are done", as_json)
 
 
 async def _cancel(
-    client: Client, backfill_id: int, runs: bool, note: str | None, as_json: bool
+    client: HttpClient, backfill_id: int, runs: bool, note: str | None, as_json: bool
 ) -> None:
-    from mainspring.cli.given import person
-
-    line = await client.cancel_backfill(backfill_id, runs=runs, note=note, by=person())
+    line = await client.backfills.cancel(backfill_id, runs=runs, note=checked_note(note))
     _tell(line, "makes no more runs", as_json, stopped=runs)
 
 
-def _tell(line: BackfillLine, words: str, as_json: bool, *, stopped: bool = False) -> None:
+def _tell(line: Backfill, words: str, as_json: bool, *, stopped: bool = False) -> None:
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.words import counted
-    from mainspring.store.backfill_shapes import backfill_line
 
     if as_json:
-        print_json(backfill_line(line))
+        print_json(line)
         return
     out = console()
     out.print(f"backfill {line.id} {words}")
-    if line.open_runs and line.state is BackfillState.CANCELLED and not stopped:
-        runs = counted(line.open_runs, "open run")
+    if line.open and line.state is BackfillState.CANCELLED and not stopped:
+        runs = counted(line.open, "open run")
         out.print(faint(f"{runs} may go on; `--runs` would stop them"))

@@ -12,11 +12,10 @@ from mainspring.cli.options import home_option, json_option, parameter_options
 from mainspring.cli.schedule_options import time_options
 
 if TYPE_CHECKING:
-    from mainspring.client import BackfillOrder, Client
+    from mainspring.http import HttpClient
     from mainspring.schedule.specs import ScheduleSpec
-    from mainspring.store.backfill_orders import BackfillPreview
-    from mainspring.store.backfills import BackfillLine
-    from mainspring.store.dags import DagRow
+    from mainspring.store.backfill_shapes import Backfill, BackfillEstimate
+    from mainspring.store.shapes import DagWhole
 
 
 @click.command("create")
@@ -72,11 +71,11 @@ def create_backfill(
     dry_run: bool, count: int, wait: bool, as_json: bool, home: Path | None, **given: Any
 ) -> int:
     """Make runs for times of the past: of a schedule, or of a dag with `--cron` and the like."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
     made: list[int] = []
     try:
-        return with_client(home, _create, given, dry_run, count, wait, as_json, made)
+        return with_http(home, _create, given, dry_run, count, wait, as_json, made)
     except KeyboardInterrupt:
         if made:
             click.echo(f"\nbackfill {made[0]} goes on", err=True)
@@ -85,7 +84,7 @@ def create_backfill(
 
 
 async def _create(
-    client: Client,
+    client: HttpClient,
     given: dict[str, Any],
     dry_run: bool,
     count: int,
@@ -95,60 +94,62 @@ async def _create(
 ) -> int:
     """`made` tells the caller the number as soon as there is one, also if this is interrupted."""
     from mainspring.cli.backfill_watch import follow_backfill
-    from mainspring.cli.given import person
     from mainspring.cli.output import print_json
-    from mainspring.store.backfill_shapes import backfill_estimate, backfill_line
 
     order = await _order(client, given)
     if dry_run:
-        preview = await client.preview_backfill(order, shown=count)
+        preview = await client.backfills.estimate(count=count, **order)
         if as_json:
-            print_json(backfill_estimate(preview))
+            print_json(preview)
         else:
-            _print_preview(preview, order)
+            _print_preview(preview, given["concurrency"])
         return DONE
-    line = await client.create_backfill(order, by=person())
+    line = await client.backfills.create(**order)
     made.append(line.id)
     if wait:
         return await follow_backfill(client, line.id, as_json)
     if as_json:
-        print_json(backfill_line(line))
+        print_json(line)
     else:
         _print_made(line)
     return DONE
 
 
-async def _order(client: Client, given: dict[str, Any]) -> BackfillOrder:
-    from mainspring.cli.given import given_moment, given_parameters
-    from mainspring.client import BackfillOrder
+async def _order(client: HttpClient, given: dict[str, Any]) -> dict[str, Any]:
+    """What a request says of it."""
+    from mainspring.cli.given import given_moment
+    from mainspring.cli.named import clock, parameters_of
+    from mainspring.domain.notes import checked_note
+    from mainspring.http.written import written_spec
     from mainspring.schedule.backfilling import Reprocess
-    from mainspring.store.reading import read_clock
+    from mainspring.store.backfill_orders import BackfillOrder, check_order
 
-    until = given["until"]
-    dag = await _dag(client, given)
-    return BackfillOrder(
+    until, spec, now = given["until"], _spec(given), await clock(client)
+    order = BackfillOrder(
         since=given_moment(given["since"], "--from"),
-        until=await client.ask(read_clock) if until is None else given_moment(until, "--to"),
+        until=now if until is None else given_moment(until, "--to"),
         schedule=given["schedule"],
         dag=given["dag"],
-        spec=_spec(given),
-        parameters=given_parameters(dag.spec, given["pairs"], given["params"]) if dag else {},
+        spec=spec,
         reprocess=Reprocess(given["reprocess"]),
         concurrency=given["concurrency"],
         newest_first=given["newest_first"],
         priority=given["priority"],
-        note=given["note"],
+        note=checked_note(given["note"]),
     )
+    check_order(order, now)
+    said = {name: getattr(order, name) for name in BackfillOrder.__struct_fields__}
+    said["spec"] = None if spec is None else written_spec(spec)
+    dag = await _dag(client, given)
+    return said | {"parameters": parameters_of(dag, given["pairs"], given["params"])}
 
 
-async def _dag(client: Client, given: dict[str, Any]) -> DagRow | None:
-    """What would run, or an error that knows the nearest name; None if nothing is named."""
-    from mainspring.cli.given import given_dag
-    from mainspring.cli.stored_schedules import given_schedule
-
+async def _dag(client: HttpClient, given: dict[str, Any]) -> DagWhole:
+    """What would run, or an error that knows the nearest name."""
+    name = given["dag"]
     if given["schedule"] is not None:
-        return await client.dag((await given_schedule(client, given["schedule"])).dag)
-    return await given_dag(client, given["dag"]) if given["dag"] is not None else None
+        name = (await client.schedules.show(given["schedule"], fires=0)).dag
+    return await client.dags.show(name)
 
 
 def _spec(given: dict[str, Any]) -> ScheduleSpec | None:
@@ -163,41 +164,41 @@ def _spec(given: dict[str, Any]) -> ScheduleSpec | None:
     return schedule_from(written, **options) if written else None
 
 
-def _print_made(line: BackfillLine) -> None:
+def _print_made(line: Backfill) -> None:
     from mainspring.cli.backfill_words import subject_words
     from mainspring.cli.output import console, faint
     from mainspring.cli.words import counted, safe
 
     out = console()
-    instants = counted(line.total, "instant")
+    instants = counted(line.instants, "instant")
     out.print(f"backfill {line.id} of {safe(subject_words(line))}: {instants}")
     out.print(faint(f"follow it: mainspring backfill watch {line.id}"))
 
 
-def _print_preview(preview: BackfillPreview, order: BackfillOrder) -> None:
+def _print_preview(preview: BackfillEstimate, concurrency: int) -> None:
     from mainspring.cli.backfill_words import estimate_words, preview_words
     from mainspring.cli.output import console, faint, heading, table
     from mainspring.cli.words import safe
     from mainspring.schedule.backfilling import Outcome
 
     out = console()
-    estimate = estimate_words(preview, order.concurrency)
+    estimate = estimate_words(preview, concurrency)
     out.print(heading(preview_words(preview) + (f"; {estimate}" if estimate else "")))
     for remark in preview.remarks:
         out.print(faint(safe(remark)))
-    if not preview.instants:
+    if not preview.fires:
         return
     lines = table("fire (UTC)", "data from", "version", "what", fold=["what"], right=["version"])
-    for instant in preview.instants:
+    for instant in preview.fires:
         match instant.outcome:
             case Outcome.EXCLUDED:
-                what = f"excluded by {safe(instant.excluded or '')}"
+                what = f"excluded by {safe(instant.excluded_by or '')}"
             case Outcome.EXISTS:
-                what = "left: " + _run_words(instant.run_id, instant.run_state)
+                what = "left: " + _run_words(instant.run, instant.run_state)
             case _:
                 what = "runs"
-                if instant.run_id is not None:
-                    what = "runs again: " + _run_words(instant.run_id, instant.run_state)
+                if instant.run is not None:
+                    what = "runs again: " + _run_words(instant.run, instant.run_state)
         lines.add_row(
             f"{instant.fire_at:%Y-%m-%d %H:%M:%S}",
             f"{instant.interval_start:%Y-%m-%d %H:%M:%S}",
@@ -205,7 +206,7 @@ def _print_preview(preview: BackfillPreview, order: BackfillOrder) -> None:
             what,
         )
     out.print(lines)
-    more = preview.total - len(preview.instants)
+    more = preview.instants - len(preview.fires)
     if more:
         out.print(faint(f"and {more:,} more; --count shows them"))
 

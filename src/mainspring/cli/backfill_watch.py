@@ -12,12 +12,14 @@ from mainspring.cli.errors import DONE, FAILED
 from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rich.console import RenderableType
 
-    from mainspring.client import Client
-    from mainspring.store.backfills import BackfillLine
+    from mainspring.http import HttpClient
+    from mainspring.store.backfill_shapes import Backfill
 
-_POLL_SECONDS = 0.2
+_POLL_SECONDS = 0.5
 _STILL_SECONDS = 5.0
 """One that has not begun after this long gets a word on how to find out why."""
 
@@ -31,20 +33,22 @@ def watch_backfill(backfill: int, as_json: bool, home: Path | None) -> int:
 
     Ctrl-C leaves it going. With --json it is printed in the end.
     """
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    return with_client(home, follow_backfill, backfill, as_json)
+    return with_http(home, follow_backfill, backfill, as_json)
 
 
-async def follow_backfill(client: Client, backfill_id: int, as_json: bool) -> int:
+async def follow_backfill(client: HttpClient, backfill_id: int, as_json: bool) -> int:
     """Stay until nothing more will happen by itself; the answer is the exit code."""
     from mainspring.cli.output import is_terminal, print_json
     from mainspring.domain.states import BackfillState
-    from mainspring.store.backfill_shapes import backfill_line
 
     if as_json:
-        line = await client.wait_backfill(backfill_id)
-        print_json(backfill_line(line))
+        line = await _read(client, backfill_id)
+        while not _rests(line):
+            await asyncio.sleep(_POLL_SECONDS)
+            line = await _read(client, backfill_id)
+        print_json(line)
     else:
         line = await (_live if is_terminal() else _lines)(client, backfill_id)
         _print_end(line)
@@ -52,44 +56,61 @@ async def follow_backfill(client: Client, backfill_id: int, as_json: bool) -> in
     return DONE if well else FAILED
 
 
-async def _live(client: Client, backfill_id: int) -> BackfillLine:
+async def _read(client: HttpClient, backfill_id: int) -> Backfill:
+    """Without its instants."""
+    from mainspring.store.backfill_shapes import Backfill
+
+    found = await client.backfills.show(backfill_id, limit=0)
+    return Backfill(**{name: getattr(found, name) for name in Backfill.__struct_fields__})
+
+
+def _rests(line: Backfill) -> bool:
+    """Whether nothing more will happen by itself: it is over or paused, and so are its runs."""
+    from mainspring.domain.states import BackfillState
+
+    ended = line.ended_at is not None or line.state is BackfillState.PAUSED
+    return ended and not line.open
+
+
+async def _live(client: HttpClient, backfill_id: int) -> Backfill:
     from rich.live import Live
 
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console
 
-    line = await client.backfill(backfill_id)
-    with Live(picture(line), console=console(), auto_refresh=False) as live:
-        while not (line.over or line.halted):
+    line = await _read(client, backfill_id)
+    first = picture(line, await clock(client))
+    with Live(first, console=console(), auto_refresh=False) as live:
+        while not _rests(line):
             await asyncio.sleep(_POLL_SECONDS)
-            line = await client.backfill(backfill_id)
-            live.update(picture(line), refresh=True)
+            line = await _read(client, backfill_id)
+            live.update(picture(line, await clock(client)), refresh=True)
     return line
 
 
-async def _lines(client: Client, backfill_id: int) -> BackfillLine:
+async def _lines(client: HttpClient, backfill_id: int) -> Backfill:
     """A line for each tenth."""
     from mainspring.cli.backfill_words import count_words
+    from mainspring.cli.named import clock
     from mainspring.cli.words import time_of_day
 
     told, told_still = -1, False
     while True:
-        line = await client.backfill(backfill_id)
-        ended = line.over or line.halted
-        tenths = line.done * 10 // line.total
+        line, now = await _read(client, backfill_id), await clock(client)
+        ended = _rests(line)
+        tenths = line.done * 10 // line.instants
         if tenths > told or ended:
             told = tenths
-            click.echo(
-                f"{time_of_day(line.read_at)}  {line.done:,}/{line.total:,}  {count_words(line)}"
-            )
+            click.echo(f"{time_of_day(now)}  {line.done:,}/{line.instants:,}  {count_words(line)}")
         if ended:
             return line
-        if not told_still and (hint := _still(line)):
+        if not told_still and (hint := _still(line, now)):
             told_still = True
-            click.echo(f"{time_of_day(line.read_at)}  {hint}")
+            click.echo(f"{time_of_day(now)}  {hint}")
         await asyncio.sleep(_POLL_SECONDS)
 
 
-def picture(line: BackfillLine) -> RenderableType:
+def picture(line: Backfill, now: datetime) -> RenderableType:
     """How far it is, as a bar."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
@@ -107,41 +128,41 @@ def picture(line: BackfillLine) -> RenderableType:
         (safe(subject_words(line)), "bold"),
         "  ",
         state_text(BACKFILL, line.state),
-        (f"  {_left_words(line)}", FAINT),
+        (f"  {_left_words(line, now)}", FAINT),
     )
     tone = STYLES[Tone.BAD if line.failed else Tone.GOOD]
-    bar = ProgressBar(line.total, line.done, width=40, complete_style=tone, finished_style=tone)
+    bar = ProgressBar(line.instants, line.done, width=40, complete_style=tone, finished_style=tone)
     progress = Table.grid(padding=(0, 2, 0, 0))
-    progress.add_row(bar, f"{line.done:,}/{line.total:,}", faint(count_words(line)))
+    progress.add_row(bar, f"{line.done:,}/{line.instants:,}", faint(count_words(line)))
     parts: list[RenderableType] = [title, indented(progress)]
-    if hint := _still(line):
+    if hint := _still(line, now):
         parts.append(faint(f"  {hint}"))
     return Group(*parts)
 
 
-def _still(line: BackfillLine) -> str:
+def _still(line: Backfill, now: datetime) -> str:
     from mainspring.domain.states import BackfillState
 
     begun = line.made + line.existing + line.excluded
-    waited = (line.read_at - line.created_at).total_seconds()
+    waited = (now - line.created_at).total_seconds()
     if line.state is BackfillState.RUNNING and not begun and waited > _STILL_SECONDS:
         return "nothing has begun; `mainspring doctor` says whether an engine is at work"
     return ""
 
 
-def _left_words(line: BackfillLine) -> str:
+def _left_words(line: Backfill, now: datetime) -> str:
     """How long the rest might take, by what those runs took that are over."""
     from mainspring.cli.words import roughly
 
     ended = line.succeeded + line.failed + line.cancelled
     if line.ended_at is not None or ended < 3:
         return ""
-    passed = (line.read_at - line.created_at).total_seconds()
+    passed = (now - line.created_at).total_seconds()
     # Instants that are passed by cost nothing, and nobody knows how many of the rest are.
-    return f"about {roughly(passed / ended * (line.total - line.done))} left at most"
+    return f"about {roughly(passed / ended * (line.instants - line.done))} left at most"
 
 
-def _print_end(line: BackfillLine) -> None:
+def _print_end(line: Backfill) -> None:
     from mainspring.cli.output import console, faint
     from mainspring.cli.words import safe
     from mainspring.domain.states import BACKFILL

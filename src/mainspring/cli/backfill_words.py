@@ -7,29 +7,28 @@ from typing import TYPE_CHECKING
 from mainspring.cli.words import counted
 
 if TYPE_CHECKING:
-    from mainspring.store.backfill_orders import BackfillPreview
-    from mainspring.store.backfills import BackfillLine
+    from mainspring.store.backfill_shapes import Backfill, BackfillEstimate
 
 
-def subject_words(line: BackfillLine) -> str:
+def subject_words(line: Backfill) -> str:
     """What it is of."""
     return f"schedule {line.schedule}" if line.schedule else f"dag {line.dag}"
 
 
-def count_words(line: BackfillLine) -> str:
+def count_words(line: Backfill) -> str:
     """`12 succeeded, 1 failed, 2 open, 30 had a run`."""
     counts = [
         (line.succeeded, "succeeded"),
         (line.failed, "failed"),
         (line.cancelled, "cancelled"),
-        (line.open_runs, "open"),
+        (line.open, "open"),
         (line.existing, "had a run"),
         (line.excluded, "excluded"),
     ]
     return ", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing yet"
 
 
-def estimate_words(preview: BackfillPreview, concurrency: int) -> str:
+def estimate_words(preview: BackfillEstimate, concurrency: int) -> str:
     """`about 40 min at concurrency 2`; empty if nobody knows."""
     from mainspring.cli.words import roughly
 
@@ -38,8 +37,8 @@ def estimate_words(preview: BackfillPreview, concurrency: int) -> str:
     return f"about {roughly(preview.seconds)} at concurrency {concurrency}"
 
 
-def preview_words(preview: BackfillPreview) -> str:
-    parts = [counted(preview.total, "instant"), f"{preview.to_run:,} to run"]
+def preview_words(preview: BackfillEstimate) -> str:
+    parts = [counted(preview.instants, "instant"), f"{preview.to_run:,} to run"]
     if preview.existing:
         parts.append(f"{preview.existing:,} with a run already")
     if preview.excluded:

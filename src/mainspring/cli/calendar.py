@@ -12,7 +12,7 @@ import click
 from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
+    from mainspring.http import HttpClient
     from mainspring.schedule.calendars import CalendarSpec
     from mainspring.store.calendar_documents import CalendarBase
 
@@ -29,9 +29,9 @@ def calendar() -> None:
 @home_option
 def list_calendars(as_json: bool, home: Path | None) -> None:
     """All calendars, and how many schedules leave out their days."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _list, as_json)
+    with_http(home, _list, as_json)
 
 
 @calendar.command()
@@ -40,9 +40,9 @@ def list_calendars(as_json: bool, home: Path | None) -> None:
 @home_option
 def show(name: str, as_json: bool, home: Path | None) -> None:
     """One calendar: what it holds, the days to come, and which schedules leave them out."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _show, name, as_json)
+    with_http(home, _show, name, as_json)
 
 
 @calendar.command()
@@ -67,7 +67,7 @@ def put(
     Schedules that exclude it follow with their next fire. Public holidays need the extra
     `holidays`, here and where the engine runs.
     """
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
     from mainspring.schedule.calendars import Calendar, CalendarSpec
 
     spec = CalendarSpec(
@@ -77,7 +77,7 @@ def put(
         subdivision=subdivision,
     )
     Calendar(spec)  # What it cannot be is said before a database is asked.
-    with_client(home, _put, name, spec, as_json)
+    with_http(home, _put, name, spec, as_json)
 
 
 @calendar.command()
@@ -85,9 +85,9 @@ def put(
 @home_option
 def remove(name: str, home: Path | None) -> None:
     """Remove a calendar that no schedule excludes any more."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _remove, name)
+    with_http(home, _remove, name)
 
 
 def given_date(text: str, option: str) -> date:
@@ -102,12 +102,11 @@ def given_date(text: str, option: str) -> date:
         ) from None
 
 
-async def _list(client: Client, as_json: bool) -> None:
+async def _list(client: HttpClient, as_json: bool) -> None:
     from mainspring.cli.output import console, print_json, table
     from mainspring.cli.words import number, safe
-    from mainspring.store.calendar_documents import read_calendar_lines
 
-    found = await client.ask(read_calendar_lines)
+    found = (await client.calendars.list()).items
     if as_json:
         print_json(found)
         return
@@ -120,15 +119,14 @@ async def _list(client: Client, as_json: bool) -> None:
     console().print(lines)
 
 
-async def _show(client: Client, name: str, as_json: bool) -> None:
+async def _show(client: HttpClient, name: str, as_json: bool) -> None:
     from rich.text import Text
 
     from mainspring.cli.output import console, faint, indented, pairs, print_json, table
     from mainspring.cli.words import safe
     from mainspring.domain.names import listed
-    from mainspring.store.calendar_documents import read_calendar
 
-    found = await client.ask(read_calendar, name)
+    found = await client.calendars.show(name)
     if as_json:
         print_json(found)
         return
@@ -149,12 +147,17 @@ async def _show(client: Client, name: str, as_json: bool) -> None:
     out.print(indented(lines) if found.next else faint("  No day in the coming year."))
 
 
-async def _put(client: Client, name: str, spec: CalendarSpec, as_json: bool) -> None:
+async def _put(client: HttpClient, name: str, spec: CalendarSpec, as_json: bool) -> None:
     from mainspring.cli.output import console, faint, print_json
     from mainspring.cli.words import counted, safe
-    from mainspring.store.calendar_documents import keep_calendar
 
-    found = await client.ask(keep_calendar, name, spec)
+    found = await client.calendars.put(
+        name,
+        dates=spec.dates,
+        weekdays=spec.weekdays,
+        country=spec.country,
+        subdivision=spec.subdivision,
+    )
     if as_json:
         print_json(found)
         return
@@ -166,14 +169,11 @@ async def _put(client: Client, name: str, spec: CalendarSpec, as_json: bool) -> 
         )
 
 
-async def _remove(client: Client, name: str) -> None:
+async def _remove(client: HttpClient, name: str) -> None:
     from mainspring.cli.output import console
     from mainspring.cli.words import safe
-    from mainspring.store.calendar_documents import known_calendar
-    from mainspring.store.schedule_changes import remove_calendar
 
-    await client.ask(known_calendar, name)
-    await client.ask(remove_calendar, name)
+    await client.calendars.remove(name)
     console().print(f"Calendar {safe(name)} is removed.")
 
 

@@ -16,7 +16,8 @@ from mainspring.domain.states import Tone
 
 if TYPE_CHECKING:
     from mainspring.config import Config
-    from mainspring.store.checks import Check
+    from mainspring.http import HttpClient
+    from mainspring.store.checks import Check, Health
 
 _TONES = {
     "ok": Tone.GOOD,
@@ -30,17 +31,31 @@ _TONES = {
 @json_option
 @home_option
 def doctor(as_json: bool, home: Path | None) -> int:
-    """Check that all is well, and say what to do if not. Exit 1 if something is broken."""
+    """Check that all is well, and say what to do if not. Exit 1 if something is broken.
+
+    Where only MAINSPRING_URL is set, the server looks; promises are checked beside the database.
+    """
     from mainspring.cli.output import print_json
+    from mainspring.cli.session import only_a_server, with_http
     from mainspring.config import load_config
     from mainspring.store.checks import health
 
-    found = health(asyncio.run(_check_all(load_config(home=home), quiet=as_json)))
+    if only_a_server(home):
+        found = with_http(home, _ask)
+        if not as_json:
+            for check in found.checks:
+                _print(check)
+    else:
+        found = health(asyncio.run(_check_all(load_config(home=home), quiet=as_json)))
     if as_json:
         print_json(found)
     else:
         _print_summary(found.checks)
     return DONE if found.ok else FAILED
+
+
+async def _ask(client: HttpClient) -> Health:
+    return await client.care.doctor()
 
 
 async def _check_all(config: Config, *, quiet: bool) -> list[Check]:

@@ -74,13 +74,19 @@ def with_client(
     return asyncio.run(session())
 
 
-def check_beside_database(home: Path | None) -> None:
-    """InputError if a server is named, and no database beside it."""
+def only_a_server(home: Path | None) -> bool:
+    """Whether a server is named, and no database beside it."""
     from mainspring.config import find_server
-    from mainspring.domain.errors import InputError
 
     named = home is not None or os.environ.get("MAINSPRING_DATABASE_URL")
-    if named or find_server() is None:
+    return not named and find_server() is not None
+
+
+def check_beside_database(home: Path | None) -> None:
+    """InputError if a server is named, and no database beside it."""
+    from mainspring.domain.errors import InputError
+
+    if not only_a_server(home):
         return
     raise InputError(
         "this command asks the database itself, and MAINSPRING_URL names a server",

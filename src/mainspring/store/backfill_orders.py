@@ -194,7 +194,7 @@ async def plan_backfill(
 ) -> Planned:
     """Check an order and find the specs of its range; InputError for what cannot be."""
     at = now or await read_clock(connection)
-    _check_order(order, at)
+    check_order(order, at)
     calendars = await read_calendars(connection, tenant_id=tenant_id)
     remarks: list[str] = []
     if order.schedule is not None:
@@ -230,7 +230,8 @@ async def plan_backfill(
     return Planned(order, dag, schedule_id, plan, total, parameters, remarks)
 
 
-def _check_order(order: BackfillOrder, now: datetime) -> None:
+def check_order(order: BackfillOrder, now: datetime) -> None:
+    """InputError for what can be seen to be wrong without looking anything up."""
     if order.schedule is not None and (order.spec is not None or order.dag is not None):
         raise InputError("a schedule has its own times and its own dag", hint="leave those away")
     if order.schedule is None and (order.spec is None or order.dag is None):

@@ -24,6 +24,9 @@ from tests.support.factory import BareWorker, dag_of, failure
 from tests.support.launcher import Launcher
 from tests.support.team import Team
 
+BOTH_ROADS = True
+LOCAL = {"test_engines_that_die_in_the_middle_leave_nothing_out_and_nothing_twice"}
+
 SALES = dag_of(name="sales")
 DAILY = ScheduleSpec(when=(CronSpec("0 2 * * *"),), misfire=Misfire.FROM_NOW, grace_seconds=0)
 WEEK = ("--from", "2026-11-01T00:00Z", "--to", "2026-11-08T00:00Z")
@@ -258,6 +261,7 @@ def test_a_bar_tells_how_far_it_is() -> None:
 
     from mainspring.cli.backfill_watch import picture
     from mainspring.domain.states import BackfillState
+    from mainspring.store.backfill_shapes import backfill_line
     from mainspring.store.backfills import BackfillLine
 
     now = datetime(2026, 11, 15, tzinfo=UTC)
@@ -292,7 +296,7 @@ def test_a_bar_tells_how_far_it_is() -> None:
     def shown(line: BackfillLine) -> str:
         out = Console(width=120)
         with out.capture() as captured:
-            out.print(picture(line))
+            out.print(picture(backfill_line(line), now))
         return captured.get()
 
     told = shown(line)

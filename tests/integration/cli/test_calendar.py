@@ -22,6 +22,8 @@ from mainspring.store.settling import Settler
 from tests.integration.cli.conftest import Command
 from tests.support.factory import dag_of
 
+BOTH_ROADS = True
+
 NIGHTLY = Intent("nightly", "orders", schedule_from("0 9 * * *", exclude="closed"))
 
 

@@ -58,6 +58,12 @@ async def test_a_command_prints_the_same_through_a_server_as_beside_the_database
         ("dag", "diff", "orders", 1, 9),
         ("dag", "rollback", "orders", 9),
         ("dag", "refresh"),
+        ("job", "list"),
+        ("job", "show", "nobody"),
+        ("backfill", "list", "--dag", "orders"),
+        ("backfill", "show", 9),
+        ("calendar", "list"),
+        ("calendar", "show", "nobody"),
         ("queue", "list"),
         ("queue", "show", "default"),
         ("queue", "show", "defualt"),
@@ -119,6 +125,21 @@ async def test_a_command_that_asks_the_database_itself_says_so(
     answer = await command("schedule", "list")
     assert answer.code == 2
     assert "MAINSPRING_URL names a server" in answer.err
+
+
+async def test_a_server_looks_and_prunes_where_no_database_is_named(
+    connection: Connection, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await start_dag(connection, CHAIN)
+    monkeypatch.delenv("MAINSPRING_DATABASE_URL")
+    looked = await command("doctor", "--json")
+    assert looked.json["checks"][0]["found"] == "answers (the server's)"
+    told = await command("doctor")
+    assert told.code == looked.code
+    assert "answers (the server's)" in told.out
+    pruned = await command("prune", "--keep", "0s", "--json")
+    assert (pruned.code, pruned.json["runs"]) == (0, 0)
+    assert "none was pruned" in (await command("prune", "--dry-run")).out
 
 
 async def test_a_home_that_is_given_means_the_database_there(

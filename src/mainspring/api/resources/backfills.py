@@ -84,7 +84,7 @@ async def create_backfill(call: Call, body: NewBackfill) -> Backfill:
 
 
 class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    count: Annotated[int, Meta(ge=0, le=1_000, description="How many instants to show.")] = 20
+    count: Annotated[int, Meta(ge=0, le=100_000, description="How many instants to show.")] = 20
 
 
 @backfills.post(
@@ -184,7 +184,7 @@ async def list_backfills(call: Call, query: Backfills) -> Page[Backfill]:
 
 class Instants(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     failed: Annotated[bool, Meta(description="Only instants whose run failed.")] = False
-    limit: Annotated[int, Meta(ge=0, le=1_000, description="How many instants at most.")] = 20
+    limit: Annotated[int, Meta(ge=0, le=100_000, description="How many instants at most.")] = 20
 
 
 @backfills.get("/backfills/{backfill}", needs=Role.VIEWER, shared=True, example=_BACKFILL)
