@@ -3,7 +3,7 @@
 import { useState, type KeyboardEvent } from "react";
 
 import { Button } from "~/components/Button";
-import { dayAfter, monthAfter, monthInWords, weeksOf, type Day } from "~/lib/calendar";
+import { dayAfter, dayInFull, monthAfter, monthInWords, weeksOf, type Day } from "~/lib/calendar";
 
 export interface DayRange {
   readonly from: Day | undefined;
@@ -92,7 +92,7 @@ function Month({
                   <button
                     type="button"
                     data-day={day}
-                    aria-label={day}
+                    aria-label={dayInFull(day)}
                     aria-pressed={isIn(day, range)}
                     disabled={day > last}
                     onClick={() => press(day)}

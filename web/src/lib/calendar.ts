@@ -29,6 +29,11 @@ export function monthInWords(month: string): string {
   });
 }
 
+/** `16 November 2026`. */
+export function dayInFull(of: Day): string {
+  return `${Number(of.slice(8))} ${monthInWords(of.slice(0, 7))}`;
+}
+
 /** Weeks from Monday on; null where the month is not there. */
 export function weeksOf(month: string): (Day | null)[][] {
   const first = `${month}-01`;
