@@ -74,8 +74,9 @@ export function Lanes({ lanes, error }: { lanes: readonly Lane[] | undefined; er
       head: <span className="sr-only">Pause</span>,
       width: "5.5rem",
       right: true,
+      // A queue is held as a whole, so its first kind has the button.
       cell: (lane) =>
-        lane.pause === null ? (
+        lanes?.find((each) => each.queue === lane.queue) !== lane ? null : lane.pause === null ? (
           <Button aria-label={`Pause ${lane.queue}`} onClick={() => setPausing(lane.queue)}>
             Pause
           </Button>
