@@ -523,11 +523,6 @@ export interface Edges {
   readonly removed: readonly (readonly [string, string])[];
 }
 
-export interface Ended {
-  readonly refused: readonly (Refused)[];
-  readonly granted: Tasks;
-}
-
 export type Ending = "complete" | "lost" | "open";
 
 export interface Ends {
@@ -576,6 +571,8 @@ export interface FieldProblem {
 /** Runs that all of this holds for. */
 export interface Filter {
   readonly dag?: string | null;
+  readonly tag?: readonly (string)[];
+  readonly text?: string | null;
   readonly state?: RunState | null;
   readonly trigger?: "backfill" | "event" | "manual" | "rerun" | "schedule" | "upstream" | null;
   readonly since?: string | null;
@@ -699,6 +696,7 @@ export interface Job {
   readonly version: number;
   readonly parameters: unknown;
   readonly schedule: ScheduleSpec | null;
+  readonly schedule_name: string | null;
   readonly next_run_at: string | null;
   readonly retries: number | null;
   readonly timeout_seconds: number | null;
@@ -923,11 +921,14 @@ export interface Listening {
 /** What one try of a task wrote, and whether that is all. */
 export interface Log {
   readonly task: string;
+  readonly task_id: number;
   readonly attempt: number;
   readonly term: number;
   readonly state: string;
   readonly log: Ending;
   readonly bytes: number;
+  readonly stored: number;
+  readonly content: string | null;
 }
 
 /** Some items of a list, in its order. */
@@ -959,6 +960,16 @@ export interface Mark {
   readonly state: "skipped" | "succeeded";
   readonly note: string;
   readonly result?: unknown;
+}
+
+/** How long it took, in seconds. Mean and maximum are exact, the rest within a factor of two. */
+export interface Measured {
+  readonly count: number;
+  readonly mean: number | null;
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+  readonly max: number | null;
 }
 
 /** What becomes of fires whose time went by while no engine ran. */
@@ -1105,6 +1116,22 @@ export interface PluginSpec {
   readonly type: "plugin";
   readonly name: string;
   readonly address?: string;
+}
+
+/** What ended in one step. */
+export interface Point {
+  readonly runs: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly again: number;
+  readonly runs_per_second: number;
+  readonly tasks: number;
+  readonly failed_tasks: number;
+  readonly retries: number;
+  readonly duration: Measured;
+  readonly lag: Measured;
+  readonly at: string;
 }
 
 /** A fire as a spec would have it; the note tells what a clock or a calendar did to it. */
@@ -1630,6 +1657,16 @@ export interface Started {
   readonly started_us: number;
 }
 
+/** What ended between two instants. */
+export interface Statistics {
+  readonly dag: string | null;
+  readonly step: Width;
+  readonly since: string;
+  readonly until: string;
+  readonly total: RollupShapesEnded;
+  readonly points: readonly (Point)[];
+}
+
 /** Something that would move it on. */
 export interface Step {
   readonly text: string;
@@ -1899,6 +1936,8 @@ export interface Why {
   readonly dag_gone_at: string | null;
 }
 
+export type Width = "day" | "hour" | "minute";
+
 /** A claim: for so many free slots, and how long to wait for the first task. */
 export interface Wish {
   readonly claim: string;
@@ -2003,6 +2042,21 @@ export interface ChecksHealth {
   readonly checks: readonly (Check)[];
 }
 
+/** What ended in some time. */
+export interface RollupShapesEnded {
+  readonly runs: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly again: number;
+  readonly runs_per_second: number;
+  readonly tasks: number;
+  readonly failed_tasks: number;
+  readonly retries: number;
+  readonly duration: Measured;
+  readonly lag: Measured;
+}
+
 /** Nothing more will come. */
 export interface StreamShapesEnd {
   readonly reason: string;
@@ -2016,6 +2070,11 @@ export interface WorkerProtocolEnd {
   readonly started_us?: number | null;
   readonly finished_us?: number | null;
   readonly chained?: boolean;
+}
+
+export interface WorkerProtocolEnded {
+  readonly refused: readonly (Refused)[];
+  readonly granted: Tasks;
 }
 
 /** What each operation takes and answers. */
@@ -2135,7 +2194,7 @@ export interface Operations {
   /** Jobs, the newest first. */
   list_jobs: {
     parts: object;
-    query: { status?: JobStatus; kind?: JobKind; name?: string; limit?: number; cursor?: string; fields?: string };
+    query: { status?: JobStatus; kind?: JobKind; name?: string; before?: number; limit?: number; cursor?: string; fields?: string };
     body: undefined;
     answer: JobPage;
   };
@@ -2163,7 +2222,7 @@ export interface Operations {
   /** Runs of a job, the newest first. */
   list_runs_of_job: {
     parts: { job: string };
-    query: { state?: readonly (RunState)[]; since?: string; until?: string; limit?: number; cursor?: string; fields?: string };
+    query: { state?: readonly (RunState)[]; since?: string; until?: string; before?: number; limit?: number; cursor?: string; fields?: string };
     body: undefined;
     answer: RunPage;
   };
@@ -2177,7 +2236,7 @@ export interface Operations {
   /** Runs, the newest first. */
   list_runs: {
     parts: object;
-    query: { state?: RunState; trigger?: "backfill" | "event" | "manual" | "rerun" | "schedule" | "upstream"; since?: string; until?: string; before?: number; limit?: number; cursor?: string; fields?: string; dag?: string };
+    query: { state?: RunState; trigger?: "backfill" | "event" | "manual" | "rerun" | "schedule" | "upstream"; since?: string; until?: string; before?: number; limit?: number; cursor?: string; fields?: string; dag?: string; tag?: readonly (string)[]; text?: string };
     body: undefined;
     answer: RunPage;
   };
@@ -2194,6 +2253,13 @@ export interface Operations {
     query: object;
     body: undefined;
     answer: TaskPage;
+  };
+  /** One task of a run, with its attempts. */
+  show_task: {
+    parts: { run: number; task: string };
+    query: object;
+    body: undefined;
+    answer: Task;
   };
   /** The attempts of one task, in their order. */
   list_attempts: {
@@ -2219,7 +2285,7 @@ export interface Operations {
   /** The logs of a run's tasks, in the order of its dag: how long they are, and how they end. */
   list_logs: {
     parts: { run: number };
-    query: { task?: string; cursor?: string };
+    query: { task?: string; content?: boolean; cursor?: string };
     body: undefined;
     answer: LogPage;
   };
@@ -2503,6 +2569,20 @@ export interface Operations {
     body: LetterNote | undefined;
     answer: LettersDiscarded;
   };
+  /** What ended in some time, all dags together or one: throughput, failures, durations and lag. */
+  show_stats: {
+    parts: object;
+    query: { since?: string; until?: string; step?: Width; dag?: string };
+    body: undefined;
+    answer: Statistics;
+  };
+  /** What ended of one dag in some time. */
+  show_stats_of_dag: {
+    parts: { dag: string };
+    query: { since?: string; until?: string; step?: Width };
+    body: undefined;
+    answer: Statistics;
+  };
   /** What waits and what runs, by queue and slot kind; queues where nothing does are left out. */
   list_queues: {
     parts: object;
@@ -2592,7 +2672,7 @@ export interface Operations {
     parts: { worker: string };
     query: object;
     body: Ends;
-    answer: Ended;
+    answer: WorkerProtocolEnded;
   };
   /** Append to the logs of attempts in hand. */
   append_logs: {
@@ -2714,6 +2794,7 @@ export const OPERATIONS = {
   list_runs: ["GET", "/api/v1/runs"],
   show_run: ["GET", "/api/v1/runs/{run}"],
   list_tasks: ["GET", "/api/v1/runs/{run}/tasks"],
+  show_task: ["GET", "/api/v1/runs/{run}/tasks/{task}"],
   list_attempts: ["GET", "/api/v1/runs/{run}/tasks/{task}/attempts"],
   why: ["GET", "/api/v1/runs/{run}/why"],
   compare: ["GET", "/api/v1/runs/{run}/compare/{other}"],
@@ -2758,6 +2839,8 @@ export const OPERATIONS = {
   discard_letters: ["POST", "/api/v1/dead-letters/discard"],
   retry_group: ["POST", "/api/v1/dead-letters/{group}/retry"],
   discard_group: ["POST", "/api/v1/dead-letters/{group}/discard"],
+  show_stats: ["GET", "/api/v1/stats"],
+  show_stats_of_dag: ["GET", "/api/v1/dags/{dag}/stats"],
   list_queues: ["GET", "/api/v1/queues"],
   list_pauses: ["GET", "/api/v1/pauses"],
   show_queue: ["GET", "/api/v1/queues/{queue}"],

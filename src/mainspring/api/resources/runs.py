@@ -223,7 +223,7 @@ async def show_task(call: Call, run: RunId, task: TaskName) -> shapes.Task:
     """One task of a run, with its attempts."""
 
     async def read(connection: Connection) -> shapes.Task:
-        return await _task(connection, await reading.read_run(connection, run), task)
+        return await find_task(connection, await reading.read_run(connection, run), task)
 
     return await call.services.read(read)
 
