@@ -50,6 +50,10 @@ browser: install ## Click through the page in a real browser
 	@$(SAY) "pytest tests/page, $(WORKERS) at a time"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile tests/page $(ARGS)
 
+.PHONY: pictures
+pictures: install ## Take the documentation's pictures of the page anew
+	@$(BIN)/python -m tests.page.pictures
+
 .PHONY: storm
 storm: install ## Storms and races with random seeds (ARGS="--minutes 20")
 	@exec $(BIN)/python -m tests.fault $(ARGS)

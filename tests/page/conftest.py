@@ -6,6 +6,7 @@ finds things by role and name, as people do, and fails if the page said anything
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -34,14 +35,14 @@ _ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking"
 
 
 class Up:
-    """`mainspring up` with the dags of this folder."""
+    """`mainspring up` with its home in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, dags: Path = DAGS) -> None:
         self.key = folder / "key-of-the-till"
         """Where the dag `till` looks for its key."""
         self.dags = folder / "dags"
         self.dags.mkdir()
-        for file in DAGS.glob("*.py"):
+        for file in dags.glob("*.py"):
             self.write(file.name, file.read_text().replace("key-of-the-till", str(self.key)))
         self._environment = {
             **os.environ,
@@ -97,13 +98,19 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    folder = tmp_path_factory.getbasetemp().parent / "browser"
+    with started_browser(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+@contextlib.contextmanager
+def started_browser(folder: Path) -> Iterator[Browser]:
+    """The Chromium of the package, unpacked into the folder, with libraries for machines that have
+    none of a desktop's."""
     subprocess.run([node(), "browser.mjs", folder], cwd=WEB, check=True)
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(
             executable_path=folder / "chromium",
             args=_ARGUMENTS,
-            # After the machine's own: those of the package are for machines that have none.
             env={**os.environ, "LD_LIBRARY_PATH": str(folder / "lib")},
         )
 

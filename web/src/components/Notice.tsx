@@ -42,7 +42,7 @@ export function toldOf(error: unknown): { title: string; hint: string | null; fi
 /** Grey bars in the shape of what is coming; shown only when it takes long enough to notice. */
 export function Loading({ rows = 6 }: { rows?: number }) {
   return (
-    <div role="status" aria-label="Loading" className="flex flex-col gap-3 p-4 opacity-0 animate-[appear_.2s_.15s_forwards_reverse]">
+    <div role="status" aria-label="Loading" className="flex flex-col gap-3 p-4 animate-[appear_.2s_.15s_both]">
       {Array.from({ length: rows }, (_, at) => (
         <div key={at} className="h-4 rounded-sm bg-sunken" style={{ width: `${90 - ((at * 17) % 40)}%` }} />
       ))}
