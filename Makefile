@@ -63,7 +63,7 @@ fuzz: install ## Ask a server all that its document allows, and more (ARGS="--ma
 	@exec $(BIN)/python -m tests.fuzz $(ARGS)
 
 .PHONY: check
-check: check-format check-lint check-types check-imports check-generated ## Format, lint, types, layers, generated files
+check: check-format check-lint check-types check-imports check-generated check-page ## Format, lint, types, layers, generated files, size of the page
 
 .PHONY: check-format
 check-format: install
@@ -89,6 +89,11 @@ check-imports: install
 check-generated: install
 	@$(SAY) "generated files are current"
 	@$(BIN)/python tools/generate.py --check
+
+.PHONY: check-page
+check-page: install
+	@$(SAY) "size of the page"
+	@$(BIN)/python tools/page_size.py
 
 .PHONY: format
 format: install ## Rewrite the code in the house format, with safe lint fixes
