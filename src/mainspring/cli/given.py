@@ -21,7 +21,6 @@ from mainspring.domain.specs import PAYLOAD_BYTES_MAX, DagSpec
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.store.dags import DagRow
-    from mainspring.store.reading import QueueLine
 
 
 def given_parameters(spec: DagSpec, pairs: Sequence[str], document: str | None) -> dict[str, Any]:
@@ -61,17 +60,6 @@ async def given_dag(client: Client, name: str) -> DagRow:
     except NotFoundError as error:
         known = [dag.name for dag in await client.ask(reading.list_dags)]
         raise NotFoundError(error.message, hint=closest(name, known) or error.hint) from None
-
-
-async def given_queue(client: Client, name: str) -> QueueLine:
-    """The queue of this name, or an error that knows the nearest one."""
-    from mainspring.store import reading
-
-    known = {queue.name: queue for queue in (await client.ask(reading.read_queues)).values()}
-    if name not in known:
-        hint = closest(name, list(known)) or "`mainspring queue list` shows what there is"
-        raise NotFoundError(f"there is no queue {shown(name)}", hint=hint)
-    return known[name]
 
 
 async def given_run(client: Client, text: str) -> int:

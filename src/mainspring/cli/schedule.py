@@ -16,8 +16,11 @@ from mainspring.cli.schedule_show import show
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.client import Client
-    from mainspring.store.schedule_reading import ScheduleLine
+    from mainspring.http import HttpClient
+    from mainspring.store.schedule_shapes import Schedule
+
+_PAGE = 500
+"""How many one request tells."""
 
 
 @click.group()
@@ -32,9 +35,9 @@ def schedule() -> None:
 @home_option
 def list_schedules(dag: str | None, limit: int, as_json: bool, home: Path | None) -> None:
     """All schedules by name: what they are in words, and when they fire next."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _list, dag, limit, as_json)
+    with_http(home, _list, dag, limit, as_json)
 
 
 schedule.add_command(show)
@@ -47,34 +50,30 @@ schedule.add_command(resume)
 schedule.add_command(remove)
 
 
-async def _list(client: Client, dag: str | None, limit: int, as_json: bool) -> None:
+async def _list(client: HttpClient, dag: str | None, limit: int, as_json: bool) -> None:
     from rich.text import Text
 
-    from mainspring.cli.given import given_dag
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint, print_json, state_text, table
     from mainspring.cli.schedule_words import local_words
     from mainspring.cli.words import ago, safe, shortened
     from mainspring.domain.states import RUN
-    from mainspring.schedule.explaining import explain
-    from mainspring.store.reading import read_clock
-    from mainspring.store.schedule_reading import list_schedules, run_states
-    from mainspring.store.schedule_shapes import schedule_line
 
-    if dag is not None:
-        await given_dag(client, dag)
-    found = await client.ask(list_schedules, dag=dag, limit=limit + 1)
+    found: list[Schedule] = []
+    async for each in client.schedules.each(dag=dag, limit=min(limit + 1, _PAGE)):
+        found.append(each)
+        if len(found) > limit:
+            break
     more, found = len(found) > limit, found[:limit]
     if as_json:
-        print_json([schedule_line(line) for line in found])
+        print_json(found)
         return
     out = console()
     if not found:
         out.print("There are no schedules yet." if dag is None else "The dag has no schedule.")
         out.print(faint("make one: mainspring schedule create NAME --dag DAG --cron '0 2 * * *'"))
         return
-    now = await client.ask(read_clock)
-    runs = [line.last_run_id for line in found if line.last_run_id is not None]
-    states = await client.ask(run_states, runs)
+    now = await clock(client)
     lines = table(
         "schedule", "dag", "when", "state", "next fire", "", "last run", "", fold=["when"]
     )
@@ -85,12 +84,12 @@ async def _list(client: Client, dag: str | None, limit: int, as_json: bool) -> N
             soon = ago(line.next_fire_at, now)
         if line.last_run_id is not None and line.last_fire_at is not None:
             last = faint(f"{ago(line.last_fire_at, now)}, run {line.last_run_id}")
-            if line.last_run_id in states:
-                state = state_text(RUN, states[line.last_run_id])
+            if line.last_run_state is not None:
+                state = state_text(RUN, line.last_run_state)
         lines.add_row(
             Text(safe(line.name), style="bold"),
             safe(line.dag),
-            shortened(explain(line.spec, line.name), 120),
+            shortened(line.words, 120),
             state_words(line),
             next_fire,
             soon,
@@ -102,7 +101,7 @@ async def _list(client: Client, dag: str | None, limit: int, as_json: bool) -> N
         out.print(faint(f"… and more: `--limit` shows more than {limit:,}"))
 
 
-def state_words(line: ScheduleLine) -> Text:
+def state_words(line: Schedule) -> Text:
     from rich.text import Text
 
     from mainspring.store.schedule_reading import ScheduleState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -18,12 +18,14 @@ from mainspring.cli.schedule_options import (
 )
 from mainspring.cli.stored_schedules import complete_schedule
 from mainspring.domain.errors import ConflictError, InputError, NotFoundError
-from mainspring.domain.names import shown
+from mainspring.domain.names import name_problem, shown
+from mainspring.domain.notes import checked_note
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
-    from mainspring.store.schedule_changes import Changed, Intent
-    from mainspring.store.schedule_reading import ScheduleLine
+    from mainspring.http import HttpClient
+    from mainspring.http.models import WrittenSpec
+    from mainspring.schedule.specs import ScheduleSpec
+    from mainspring.store.schedule_shapes import Schedule, ScheduleChange, ScheduleDocument
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -48,9 +50,9 @@ def _note_option(words: str) -> Callable[[_F], _F]:
 @intent_options
 def create(name: str, dag: str, as_json: bool, home: Path | None, **given: Any) -> None:
     """Make schedule NAME for a dag; `--at now` fires at once, several times are one schedule."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _create, name, {"dag": dag, **given}, as_json)
+    with_http(home, _create, name, {"dag": dag, **given}, as_json)
 
 
 @click.command()
@@ -69,9 +71,9 @@ def put(
 
     New times replace all of the old ones. Each `-p` changes one parameter, `--params` replaces all.
     """
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _put, name, {"dag": dag, **given}, version, as_json)
+    with_http(home, _put, name, {"dag": dag, **given}, version, as_json)
 
 
 @click.command()
@@ -83,9 +85,9 @@ def put(
 @home_option
 def pause(names: Sequence[str], note: str | None, as_json: bool, home: Path | None) -> None:
     """Let schedules fire no more until `schedule resume`. What they have started goes on."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _pause, names, note, as_json)
+    with_http(home, _pause, names, note, as_json)
 
 
 @click.command()
@@ -96,9 +98,9 @@ def pause(names: Sequence[str], note: str | None, as_json: bool, home: Path | No
 @home_option
 def resume(names: Sequence[str], as_json: bool, home: Path | None) -> None:
     """Let schedules fire again, from their next fire on; those of the pause are skipped."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _resume, names, as_json)
+    with_http(home, _resume, names, as_json)
 
 
 @click.command()
@@ -109,25 +111,36 @@ def resume(names: Sequence[str], as_json: bool, home: Path | None) -> None:
 @home_option
 def remove(names: Sequence[str], as_json: bool, home: Path | None) -> None:
     """Remove schedules. Runs that they have started go on, and history keeps what they fired."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _remove, names, as_json)
+    with_http(home, _remove, names, as_json)
 
 
 # --- what is meant ------------------------------------------------------------------------
 
 
-async def given_intent(
-    client: Client, name: str, given: dict[str, Any], line: ScheduleLine | None
-) -> Intent:
+class Order(NamedTuple):
+    """All that a schedule is to be."""
+
+    dag: str
+    spec: ScheduleSpec
+    written: WrittenSpec
+    """The same for the server, which knows when `now` is."""
+    parameters: dict[str, Any]
+    note: str
+
+
+async def given_order(
+    client: HttpClient, name: str, given: dict[str, Any], line: ScheduleDocument | None
+) -> Order:
     """What was typed, over what the schedule is, if there is one."""
     import msgspec
 
-    from mainspring.cli.given import given_dag, given_parameters
-    from mainspring.schedule.parsing import schedule_from
-    from mainspring.store.schedule_changes import Intent
+    from mainspring.cli.named import parameters_of
+    from mainspring.http.written import written_spec
+    from mainspring.schedule.parsing import NOW, schedule_from, when_from
 
-    times, options, at_once = given_times(given), given_options(given), None
+    times, options = given_times(given), given_options(given)
     if line is None:
         if given["dag"] is None:
             raise NotFoundError(
@@ -136,156 +149,188 @@ async def given_intent(
             )
         if not times:
             raise InputError("the schedule has no times", hint=_TIMES_HINT)
-        spec, at_once = await client.scheduler.spec(times, options)
+        spec = schedule_from(await _instants(client, times), **options)
     elif times:
-        spec, at_once = await client.scheduler.spec(times, {})
+        spec = schedule_from(await _instants(client, times))
         spec = schedule_from(msgspec.structs.replace(line.spec, when=spec.when), **options)
     else:
         spec = schedule_from(line.spec, **options)
-    dag = await given_dag(client, given["dag"] or (line.dag if line else ""))
+    written = written_spec(spec)
+    if NOW in times:
+        kept = tuple(NOW if each == NOW else when_from(each) for each in times)
+        written = msgspec.structs.replace(written, when=kept)
+    dag = await client.dags.show(given["dag"] or (line.dag if line else ""))
     parameters: dict[str, Any] = {}
-    if line is not None and line.parameters is not None and given["params"] is None:
+    if line is not None and given["params"] is None:
         parameters = msgspec.json.decode(line.parameters)
-    parameters |= given_parameters(dag.spec, given["pairs"], given["params"])
+    parameters |= parameters_of(dag, given["pairs"], given["params"])
     note = given["note"] if given["note"] is not None else (line.note if line else "")
-    return Intent(name, dag.name, spec, parameters, note, at_once=at_once)
+    return Order(dag.name, spec, written, parameters, checked_note(note) or "")
 
 
-async def _create(client: Client, name: str, given: dict[str, Any], as_json: bool) -> None:
-    from mainspring.cli.given import person
+async def _instants(client: HttpClient, times: Sequence[Any]) -> list[Any]:
+    """The times, with an instant for `now`."""
+    from mainspring.cli.named import clock
+    from mainspring.schedule.parsing import NOW, when_from
+    from mainspring.schedule.specs import OnceSpec
 
-    intent = await given_intent(client, name, given, None)
-    await client.scheduler.create(intent, person())
-    await _tell(client, name, "made", as_json)
+    if NOW not in times:
+        return list(times)
+    now = (await clock(client)).replace(microsecond=0)
+    return [OnceSpec(now) if each == NOW else when_from(each) for each in times]
+
+
+async def _create(client: HttpClient, name: str, given: dict[str, Any], as_json: bool) -> None:
+    from mainspring.cli.stored_schedules import find_schedule
+
+    _check_name(name)
+    order = await given_order(client, name, given, None)
+    if await find_schedule(client, name) is not None:
+        raise ConflictError(
+            f"there is a schedule `{name}` already",
+            hint="choose another name, or change it: `mainspring schedule put`",
+        )
+    await _tell(client, await _sent(client, name, order, 0), "made", as_json)
 
 
 async def _put(
-    client: Client, name: str, given: dict[str, Any], version: int | None, as_json: bool
+    client: HttpClient, name: str, given: dict[str, Any], version: int | None, as_json: bool
 ) -> None:
-    from mainspring.cli.given import person
     from mainspring.cli.stored_schedules import find_schedule
-    from mainspring.client.scheduling import is_so
 
+    _check_name(name)
     while True:
         line = await find_schedule(client, name)
         seen = line.version if line else 0
-        intent = await given_intent(client, name, given, line)
-        if line is not None and is_so(line, intent) and version in (None, seen):
-            await _tell(client, name, None, as_json)
-            return
+        order = await given_order(client, name, given, line)
+        if version not in (None, seen):
+            raise _outdated(name, line, version)
         try:
             # What is kept is what was seen, so that nobody's change in between is lost.
-            await client.scheduler.put(intent, seen if version is None else version, person())
+            done = await _sent(client, name, order, seen)
         except ConflictError:
             now = await find_schedule(client, name)
             if version is not None or (now.version if now else 0) == seen:
                 raise
         else:
-            await _tell(client, name, "changed" if seen else "made", as_json)
+            await _tell(client, done, "changed" if seen else "made", as_json)
             return
+
+
+async def _sent(client: HttpClient, name: str, order: Order, seen: int) -> ScheduleChange:
+    return await client.schedules.put(
+        name,
+        dag=order.dag,
+        spec=order.written,
+        parameters=order.parameters,
+        note=order.note,
+        if_match=seen or None,
+    )
+
+
+def _check_name(name: str) -> None:
+    if problem := name_problem(name):
+        raise InputError(f"the schedule's name {shown(name)} {problem}")
+
+
+def _outdated(name: str, line: ScheduleDocument | None, version: int | None) -> ConflictError:
+    if line is None:
+        return ConflictError(
+            f"there is no schedule `{name}` of version {version}",
+            hint="leave `--version` away to make it",
+        )
+    return ConflictError(
+        f"schedule `{name}` is at version {line.version}, not {version}:"
+        f" {line.words}, for dag `{line.dag}`",
+        hint=f"`mainspring schedule show {name}` shows all of it",
+    )
 
 
 # --- several at a time --------------------------------------------------------------------
 
 
-async def _pause(client: Client, names: Sequence[str], note: str | None, as_json: bool) -> None:
-    from mainspring.cli.given import person
-
-    names = await _known(client, names)
-    done = await client.pause_schedule(*names, note=note, by=person())
-    await _tell_all(client, names, done, "is paused", "was paused already", as_json)
-
-
-async def _resume(client: Client, names: Sequence[str], as_json: bool) -> None:
-    names = await _known(client, names)
-    done = await client.resume_schedule(*names)
-    await _tell_all(client, names, done, "goes on", "was not paused", as_json)
+async def _pause(client: HttpClient, names: Sequence[str], note: str | None, as_json: bool) -> None:
+    note = checked_note(note)
+    done = [
+        await client.schedules.pause(line.name, note=note) for line in await _known(client, names)
+    ]
+    await _tell_all(client, done, "is paused", "was paused already", as_json)
 
 
-async def _remove(client: Client, names: Sequence[str], as_json: bool) -> None:
+async def _resume(client: HttpClient, names: Sequence[str], as_json: bool) -> None:
+    done = [await client.schedules.resume(line.name) for line in await _known(client, names)]
+    await _tell_all(client, done, "goes on", "was not paused", as_json)
+
+
+async def _remove(client: HttpClient, names: Sequence[str], as_json: bool) -> None:
     from mainspring.cli.output import console, print_json
     from mainspring.cli.words import safe
-    from mainspring.store.schedule_shapes import schedule_removed
 
-    names = await _known(client, names)
-    await client.remove_schedule(*names)
+    lines = await _known(client, names)
+    # The server refuses those of a file: they go first, so that nothing is removed before that.
+    lines.sort(key=lambda line: not line.in_code)
+    done = [await client.schedules.delete(line.name) for line in lines]
     if as_json:
-        print_json([schedule_removed(name) for name in names])
+        print_json(done)
         return
-    for name in names:
-        console().print(f"schedule {safe(name)} is removed; runs that it made go on")
+    for each in done:
+        console().print(f"schedule {safe(each.name)} is removed; runs that it made go on")
 
 
-async def _known(client: Client, names: Sequence[str]) -> list[str]:
+async def _known(client: HttpClient, names: Sequence[str]) -> list[ScheduleDocument]:
     """All of them, before one is touched."""
-    from mainspring.cli.stored_schedules import unknown_schedule
-    from mainspring.store.schedule_reading import list_schedules
+    from mainspring.cli.stored_schedules import given_schedule
 
-    wanted = list(dict.fromkeys(names))
-    found = {line.name for line in await client.ask(list_schedules, names=wanted)}
-    for name in wanted:
-        if name not in found:
-            raise await unknown_schedule(client, name)
-    return wanted
+    return [await given_schedule(client, name) for name in dict.fromkeys(names)]
 
 
 # --- on the screen ------------------------------------------------------------------------
 
 
-async def _tell(client: Client, name: str, done: str | None, as_json: bool) -> None:
+async def _tell(client: HttpClient, line: ScheduleChange, done: str, as_json: bool) -> None:
     from mainspring.cli.output import console, print_json
-    from mainspring.cli.stored_schedules import given_schedule
     from mainspring.cli.words import safe
-    from mainspring.schedule.explaining import explain
-    from mainspring.store.schedule_shapes import schedule_change
 
-    line = await given_schedule(client, name)
     if as_json:
-        print_json(schedule_change(line, changed=done is not None))
+        print_json(line)
         return
-    out, words = console(), explain(line.spec, name)
-    what = (
-        f"is {done}, version {line.version}" if done else f"is so already, version {line.version}"
-    )
-    out.print(f"schedule {safe(name)} of {safe(line.dag)} {what}: {safe(words)}")
+    version = f"version {line.version}"
+    what = f"is {done}, {version}" if line.changed else f"is so already, {version}"
+    words = f"schedule {safe(line.name)} of {safe(line.dag)} {what}: {safe(line.words)}"
+    console().print(words)
     await _tell_next(client, line)
 
 
-async def _tell_next(client: Client, line: ScheduleLine) -> None:
+async def _tell_next(client: HttpClient, line: Schedule) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint
     from mainspring.cli.schedule_words import local_words
     from mainspring.cli.words import ago, safe
-    from mainspring.store.reading import read_clock
 
     out = console()
-    if line.paused_at is not None:
+    if line.pause is not None:
         out.print(faint(f"paused; let it go on: mainspring schedule resume {safe(line.name)}"))
     elif line.next_fire_at is None:
         out.print(faint("no fire is left"))
     else:
-        now = await client.ask(read_clock)
+        now = await clock(client)
         at = local_words(line.next_fire_at, line.spec)
         out.print(faint(f"next fire: {at}, {ago(line.next_fire_at, now)}"))
 
 
 async def _tell_all(
-    client: Client,
-    names: Sequence[str],
-    done: Sequence[Changed],
+    client: HttpClient,
+    done: Sequence[ScheduleChange],
     changed: str,
     unchanged: str,
     as_json: bool,
 ) -> None:
     from mainspring.cli.output import console, print_json
-    from mainspring.cli.stored_schedules import given_schedule
     from mainspring.cli.words import safe
-    from mainspring.store.schedule_shapes import schedule_change
 
-    lines = [await given_schedule(client, name) for name in names]
     if as_json:
-        told = zip(lines, done, strict=True)
-        print_json([schedule_change(line, changed=each.changed) for line, each in told])
+        print_json(done)
         return
-    for line, each in zip(lines, done, strict=True):
-        console().print(f"schedule {safe(line.name)} {changed if each.changed else unchanged}")
+    for line in done:
+        console().print(f"schedule {safe(line.name)} {changed if line.changed else unchanged}")
         await _tell_next(client, line)

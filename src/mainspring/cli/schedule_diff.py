@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mainspring.cli.schedule_change import given_intent, intent_options
+from mainspring.cli.schedule_change import given_order, intent_options
 from mainspring.cli.stored_schedules import complete_schedule
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
-    from mainspring.schedule.differing import OptionDifference, ScheduleDifference
-    from mainspring.store.schedule_changes import Intent
-    from mainspring.store.schedule_reading import ScheduleLine
+    from mainspring.http import HttpClient
+    from mainspring.schedule.specs import ScheduleSpec
+    from mainspring.store.schedule_shapes import ScheduleDiff
 
 _SHOWN = 60
 
@@ -41,13 +40,13 @@ def diff(
     **given: Any,
 ) -> None:
     """What `schedule put NAME` with these options would add, remove and move; nothing changes."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _diff, name, {"dag": dag, **given}, days, since, as_json)
+    with_http(home, _diff, name, {"dag": dag, **given}, days, since, as_json)
 
 
 async def _diff(
-    client: Client,
+    client: HttpClient,
     name: str,
     given: dict[str, Any],
     days: int,
@@ -59,29 +58,28 @@ async def _diff(
     from mainspring.cli.stored_schedules import find_schedule
     from mainspring.domain.errors import InputError
     from mainspring.domain.names import name_problem, shown
-    from mainspring.store.schedule_documents import compare_schedule
-    from mainspring.store.schedule_shapes import schedule_diff
 
     if problem := name_problem(name):
         raise InputError(f"the schedule's name {shown(name)} {problem}")
     line = await find_schedule(client, name)
-    intent = await given_intent(client, name, given, line)
-    begin = None if since is None else given_moment(since, "--from")
-    options, found = await client.ask(compare_schedule, line, intent, since=begin, days=days)
+    order = await given_order(client, name, given, line)
+    found = await client.schedules.diff(
+        name,
+        dag=order.dag,
+        spec=order.written,
+        parameters=order.parameters,
+        note=order.note,
+        days=days,
+        since=None if since is None else given_moment(since, "--from"),
+    )
     if as_json:
-        print_json(
-            schedule_diff(name, line, intent.spec, intent.dag, intent.parameters, options, found)
-        )
+        print_json(found)
     else:
-        _print(line, intent, options, found)
+        paused = line is not None and line.pause is not None
+        _print(found, order.spec, paused=paused)
 
 
-def _print(
-    line: ScheduleLine | None,
-    intent: Intent,
-    options: list[OptionDifference],
-    found: ScheduleDifference,
-) -> None:
+def _print(found: ScheduleDiff, spec: ScheduleSpec, *, paused: bool) -> None:
     from collections import Counter
 
     from rich.text import Text
@@ -90,25 +88,24 @@ def _print(
     from mainspring.cli.schedule_words import local_words
     from mainspring.cli.words import counted, safe, value_words
     from mainspring.schedule.differing import Difference
-    from mainspring.schedule.explaining import explain
-    from mainspring.store.schedule_shapes import parameters_of
 
     out = console()
-    if line is not None:
-        out.print(Text(f"- {safe(explain(line.spec, line.name))}", style="red"))
-    out.print(Text(f"+ {safe(explain(intent.spec, intent.name))}", style="green"))
-    for each in options:
-        if line is not None and each.option != "when":
+    if found.before is not None:
+        out.print(Text(f"- {safe(found.before)}", style="red"))
+    out.print(Text(f"+ {safe(found.after)}", style="green"))
+    for each in found.options:
+        if found.before is not None and each.option != "when":
             was, will = value_words(each.before, 60), value_words(each.after, 60)
             out.print(f"~ {each.option} {was} → {will}")
-    if line is not None and line.dag != intent.dag:
-        out.print(f"~ dag {safe(line.dag)} → {safe(intent.dag)}")
-    if line is not None and parameters_of(line) != intent.parameters:
-        was, will = value_words(parameters_of(line), 80), value_words(intent.parameters, 80)
+    dag, parameters = found.dag, found.parameters
+    if dag.before is not None and dag.before != dag.after:
+        out.print(f"~ dag {safe(dag.before)} → {safe(dag.after)}")
+    if parameters.before is not None and parameters.before != parameters.after:
+        was, will = value_words(parameters.before, 80), value_words(parameters.after, 80)
         out.print(f"~ parameters {was} → {will}")
     counts = Counter(each.difference for each in found.fires)
     told = ", ".join(f"{counts[kind]:,} {kind}" for kind in Difference if counts[kind])
-    until = local_words(found.until, intent.spec)
+    until = local_words(found.until, spec)
     same = f"{found.unchanged:,} as before"
     out.print(faint(f"until {until}: {told or 'no fire changes'}, {same}"))
     if found.fires:
@@ -118,8 +115,8 @@ def _print(
             mark, style = styles[fire.difference]
             lines.add_row(
                 Text(mark, style=style),
-                local_words(fire.before, intent.spec) if fire.before else "",
-                local_words(fire.after, intent.spec) if fire.after else "",
+                local_words(fire.before, spec) if fire.before else "",
+                local_words(fire.after, spec) if fire.after else "",
                 faint(fire.note or ""),
             )
         out.print(lines)
@@ -127,5 +124,5 @@ def _print(
         out.print(faint(f"… {counted(len(found.fires) - _SHOWN, 'more change')}; `--json` has all"))
     if not found.complete:
         out.print(faint("there are so many fires that it was looked no further than that"))
-    if line is not None and line.paused_at is not None:
+    if paused:
         out.print(faint("it is paused: it fires nothing before `mainspring schedule resume`"))

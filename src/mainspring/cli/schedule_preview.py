@@ -18,7 +18,7 @@ from mainspring.cli.stored_schedules import complete_schedule
 from mainspring.domain.names import shown
 
 if TYPE_CHECKING:
-    from mainspring.client import Client
+    from mainspring.http import HttpClient
     from mainspring.schedule.calendars import Calendar
     from mainspring.schedule.parsing import Written
     from mainspring.schedule.previewing import PreviewedFire
@@ -88,10 +88,10 @@ def preview_schedule(
 
 
 def _stored(name: str, given: dict[str, Any], home: Path | None) -> Timetable:
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
     from mainspring.cli.stored_schedules import given_schedule
     from mainspring.domain.errors import InputError
-    from mainspring.store.schedule_documents import stored_timetable
+    from mainspring.store.schedule_documents import timetable_of
 
     if any(value for key, value in given.items() if key != "phase"):
         raise InputError(
@@ -99,20 +99,23 @@ def _stored(name: str, given: dict[str, Any], home: Path | None) -> Timetable:
             hint=f"`mainspring schedule diff {shown(name)[1:-1]}` shows what a change would do",
         )
 
-    async def read(client: Client) -> Timetable:
-        return await client.ask(stored_timetable, await given_schedule(client, name))
+    async def read(client: HttpClient) -> Timetable:
+        spec = (await given_schedule(client, name)).spec
+        there = {line.name for line in (await client.calendars.list()).items}
+        named = [each for each in spec.exclude if each in there]
+        return timetable_of(spec, name, await _stored_calendars(client, named))
 
-    return with_client(home, read)
+    return with_http(home, read)
 
 
 def _unstored(name: str, given: dict[str, Any], home: Path | None) -> Timetable:
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
     from mainspring.schedule.parsing import schedule_from
     from mainspring.schedule.timetable import Timetable
 
     calendars = _calendars(given["dates"], given["weekdays"], given["countries"])
     if given["exclude"]:
-        calendars |= with_client(home, _stored_calendars, given["exclude"])
+        calendars |= with_http(home, _stored_calendars, given["exclude"])
     spec = schedule_from(_written(given), **given_options(given) | {"exclude": list(calendars)})
     return Timetable(spec, name, calendars)
 
@@ -150,11 +153,21 @@ def _calendars(
     return {name: Calendar(spec) for name, spec in specs.items()}
 
 
-async def _stored_calendars(client: Client, names: Sequence[str]) -> dict[str, Calendar]:
-    from mainspring.schedule.calendars import Calendar
-    from mainspring.store.calendar_documents import known_calendar
+async def _stored_calendars(client: HttpClient, names: Sequence[str]) -> dict[str, Calendar]:
+    from mainspring.schedule.calendars import Calendar, CalendarSpec
 
-    return {name: Calendar(await client.ask(known_calendar, name)) for name in names}
+    found = {}
+    for name in names:
+        days = await client.calendars.show(name)
+        found[name] = Calendar(
+            CalendarSpec(
+                dates=tuple(days.dates),
+                weekdays=tuple(days.weekdays),
+                country=days.country,
+                subdivision=days.subdivision,
+            )
+        )
+    return found
 
 
 def _print(words: str, fires: Sequence[PreviewedFire], count: int, until: str | None) -> None:

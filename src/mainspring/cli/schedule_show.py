@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -14,11 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from mainspring.client import Client
-    from mainspring.schedule.previewing import PreviewedFire
+    from mainspring.http import HttpClient
     from mainspring.schedule.specs import ScheduleSpec
-    from mainspring.schedule.timetable import Timetable
-    from mainspring.store.schedule_reading import FireLine, ScheduleWhole
+    from mainspring.store.schedule_shapes import LedgerEntry, ScheduleDocument
 
 _FIRES_MAX = 100_000
 _VERSIONS_SHOWN = 10
@@ -37,70 +36,61 @@ _VERSIONS_SHOWN = 10
 @home_option
 def show(name: str, fires: int, as_json: bool, home: Path | None) -> None:
     """One schedule: what it is, its next fires, what became of the last ones, its versions."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _show, name, fires, as_json)
+    with_http(home, _show, name, fires, as_json)
 
 
-async def _show(client: Client, name: str, fires: int, as_json: bool) -> None:
+async def _show(client: HttpClient, name: str, fires: int, as_json: bool) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import print_json
     from mainspring.cli.stored_schedules import given_schedule
-    from mainspring.store.schedule_documents import view_schedule
 
-    await given_schedule(client, name)
-    view = await client.ask(view_schedule, name, fires=fires)
+    found = await given_schedule(client, name, fires=fires)
     if as_json:
-        print_json(view.document)
+        print_json(found)
     else:
-        _print(view.whole, view.timetable, view.coming, view.problems)
+        _print(found, await clock(client))
 
 
 # --- on the screen ------------------------------------------------------------------------
 
 
-def _print(
-    whole: ScheduleWhole,
-    timetable: Timetable | None,
-    coming: list[PreviewedFire],
-    problems: list[str],
-) -> None:
+def _print(line: ScheduleDocument, now: datetime) -> None:
     from rich.text import Text
 
     from mainspring.cli.output import FAINT, console
     from mainspring.cli.words import safe
 
-    out, line = console(), whole.line
+    out = console()
     out.print(
         Text.assemble(
             (safe(line.name), "bold"),
             (f"  version {line.version}", FAINT),
-            ("  paused" if line.paused_at else "", "yellow"),
+            ("  paused" if line.pause else "", "yellow"),
             (f"  {line.state}" if line.state == "finished" else "", FAINT),
         )
     )
-    _print_facts(out, whole)
-    for problem in problems:
+    _print_facts(out, line, now)
+    for problem in line.problems:
         out.print(Text(f"  {safe(problem)}", style="bold red"))
-    if timetable is not None:
-        _print_coming(out, whole, timetable, coming)
-    _print_ledger(out, whole)
-    _print_versions(out, whole)
+    if line.next_fires or not line.problems:
+        _print_coming(out, line, now)
+    _print_ledger(out, line)
+    _print_versions(out, line)
 
 
-def _print_facts(out: Console, whole: ScheduleWhole) -> None:
+def _print_facts(out: Console, line: ScheduleDocument, now: datetime) -> None:
     from mainspring.cli.output import pairs
     from mainspring.cli.words import clock, pause_words, safe, shortened
     from mainspring.domain.durations import format_duration
-    from mainspring.schedule.explaining import explain
-    from mainspring.store.pauses import Pause
 
-    line, spec = whole.line, whole.line.spec
-    pause = None
-    if line.paused_at is not None:
-        pause = pause_words(Pause(line.paused_at, line.paused_by, line.pause_note), whole.read_at)
+    spec, pause = line.spec, None
+    if line.pause is not None:
+        pause = pause_words(line.pause, now)
     elif line.dag_paused:
         pause = "its dag is paused"
-    parameters = (line.parameters or b"").decode()
+    parameters = "" if bytes(line.parameters) == b"{}" else bytes(line.parameters).decode()
     missed = f"{spec.misfire}, later than {format_duration(spec.grace_seconds)}"
     if spec.max_age_seconds is not None:
         missed += f", at most {format_duration(spec.max_age_seconds)} old"
@@ -111,7 +101,7 @@ def _print_facts(out: Console, whole: ScheduleWhole) -> None:
     out.print(
         pairs(
             [
-                ("when", safe(explain(spec, line.name))),
+                ("when", safe(line.words)),
                 ("written", safe("; ".join(written_words(spec)))),
                 ("dag", safe(line.dag)),
                 ("parameters", shortened(parameters, 200)),
@@ -169,57 +159,52 @@ def written_words(spec: ScheduleSpec) -> list[str]:
     return words
 
 
-def _print_coming(
-    out: Console, whole: ScheduleWhole, timetable: Timetable, coming: list[PreviewedFire]
-) -> None:
+def _print_coming(out: Console, line: ScheduleDocument, now: datetime) -> None:
     from mainspring.cli.output import faint, heading, indented, table
     from mainspring.cli.schedule_words import local_words
     from mainspring.cli.words import ago
     from mainspring.domain.durations import format_duration
 
-    line = whole.line
     out.print()
-    if not coming:
+    if not line.next_fires:
         out.print(heading("No fire is left"))
         return
-    out.print(heading("Would fire, if it were not paused" if line.paused_at else "Fires next"))
+    out.print(heading("Would fire, if it were not paused" if line.pause else "Fires next"))
     lines = table("at", "", "note", fold=["note"])
-    for fire in coming:
+    for fire in line.next_fires:
         notes = [fire.note] if fire.note else []
-        start = timetable.start_at(fire.fire_at)
-        if start != fire.fire_at:
-            late = (start - fire.fire_at).total_seconds()
+        if fire.start_at != fire.fire_at:
+            late = (fire.start_at - fire.fire_at).total_seconds()
             notes.append(f"starts {format_duration(round(late))} later")
         lines.add_row(
             local_words(fire.fire_at, line.spec),
-            ago(fire.fire_at, whole.read_at),
+            ago(fire.fire_at, now),
             faint("; ".join(notes)),
         )
     out.print(indented(lines))
 
 
-def _print_ledger(out: Console, whole: ScheduleWhole) -> None:
+def _print_ledger(out: Console, line: ScheduleDocument) -> None:
     from mainspring.cli.output import faint, heading, indented, table
     from mainspring.cli.schedule_words import local_words
     from mainspring.cli.words import counted
 
-    line = whole.line
-    if not whole.fires:
+    if not line.fires:
         return
     out.print()
     waiting = f", {counted(line.buffered, 'fire')} waiting" if line.buffered else ""
     out.print(heading(f"What became of its fires{waiting}"))
     lines = table("fire", "outcome", "", fold=[""])
-    for fire in whole.fires:
+    for fire in line.fires:
         at = local_words(fire.fire_at, line.spec)
         if fire.count > 1:
             until = local_words(fire.until_at, line.spec)
             at = f"{counted(fire.count, 'fire')} from {at} to {until}"
-        lines.add_row(at, _outcome(fire), faint(_became(fire, whole)))
+        lines.add_row(at, _outcome(fire), faint(_became(fire, line)))
     out.print(indented(lines))
 
 
-def _outcome(fire: FireLine) -> Text:
+def _outcome(fire: LedgerEntry) -> Text:
     from rich.text import Text
 
     from mainspring.cli.output import MARKS, STYLES
@@ -231,7 +216,7 @@ def _outcome(fire: FireLine) -> Text:
     return Text(f"{MARKS[tone]} {fire.outcome}", style=STYLES[tone])
 
 
-def _became(fire: FireLine, whole: ScheduleWhole) -> str:
+def _became(fire: LedgerEntry, line: ScheduleDocument) -> str:
     from mainspring.cli.schedule_words import REASONS
     from mainspring.domain.names import listed
     from mainspring.schedule.firing import Reason
@@ -243,35 +228,34 @@ def _became(fire: FireLine, whole: ScheduleWhole) -> str:
         return f"run {fire.run_id}" + (f", {roughly(late)} late" if late >= 5 else "")
     if fire.reason is not None:
         return f"{fire.reason}: {REASONS[Reason(fire.reason)]}"
-    if whole.open_runs:
-        runs = listed(str(run_id) for run_id in whole.open_runs[:3]).replace("`", "")
-        more = f" and {len(whole.open_runs) - 3} more" if len(whole.open_runs) > 3 else ""
+    if line.open_runs:
+        runs = listed(str(run_id) for run_id in line.open_runs[:3]).replace("`", "")
+        more = f" and {len(line.open_runs) - 3} more" if len(line.open_runs) > 3 else ""
         return f"waits for the end of run {runs}{more}"
-    if whole.line.paused_at is not None or whole.line.dag_paused:
+    if line.pause is not None or line.dag_paused:
         return "waits: the schedule or its dag is paused"
     return "starts any moment"
 
 
-def _print_versions(out: Console, whole: ScheduleWhole) -> None:
+def _print_versions(out: Console, line: ScheduleDocument) -> None:
     from mainspring.cli.output import faint, heading, indented, table
     from mainspring.cli.words import clock, safe, shortened
-    from mainspring.schedule.explaining import explain
 
-    if len(whole.versions) < 2:
+    if len(line.versions) < 2:
         return
     out.print()
     out.print(heading("Versions"))
     lines = table("version", "in force from", "until", "by", "when", right=["version"])
-    for version in whole.versions[:_VERSIONS_SHOWN]:
+    for version in line.versions[:_VERSIONS_SHOWN]:
         until = version.in_force_until
         lines.add_row(
-            str(version.number),
+            str(version.version),
             clock(version.in_force_from),
             clock(until) if until else "",
             safe(version.changed_by),
-            shortened(explain(version.spec, whole.line.name), 120),
+            shortened(version.words, 120),
         )
     out.print(indented(lines))
-    if len(whole.versions) > _VERSIONS_SHOWN:
-        more = len(whole.versions) - _VERSIONS_SHOWN
+    if len(line.versions) > _VERSIONS_SHOWN:
+        more = len(line.versions) - _VERSIONS_SHOWN
         out.print(faint(f"  … {more:,} more; `--json` lists them all"))

@@ -6,50 +6,52 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mainspring.domain.errors import NotFoundError
-from mainspring.domain.names import closest, shown
+from mainspring.domain.names import name_problem, shown
 
 if TYPE_CHECKING:
     import click
 
-    from mainspring.client import Client
-    from mainspring.store.schedule_reading import ScheduleLine
+    from mainspring.http import HttpClient
+    from mainspring.store.schedule_shapes import ScheduleDocument
+
+_COMPLETED_MAX = 100
+_PAGE = 500
 
 
-async def given_schedule(client: Client, name: str) -> ScheduleLine:
+async def given_schedule(client: HttpClient, name: str, *, fires: int = 0) -> ScheduleDocument:
     """The schedule of this name, or an error that knows the nearest one."""
-    found = await find_schedule(client, name)
-    if found is None:
-        raise await unknown_schedule(client, name)
-    return found
+    if name_problem(name):
+        raise NotFoundError(
+            f"there is no schedule {shown(name)}",
+            hint="`mainspring schedule list` shows what there is",
+        )
+    return await client.schedules.show(name, fires=fires)
 
 
-async def find_schedule(client: Client, name: str) -> ScheduleLine | None:
-    from mainspring.store.schedule_reading import list_schedules
-
-    found = await client.ask(list_schedules, names=[name])
-    return found[0] if found else None
-
-
-async def unknown_schedule(client: Client, name: str) -> NotFoundError:
-    from mainspring.store.schedule_reading import schedule_names
-
-    known = await client.ask(schedule_names)
-    hint = "`mainspring schedule list` shows what there is"
-    near = closest(name, known)
-    return NotFoundError(f"there is no schedule {shown(name)}", hint=near or hint)
+async def find_schedule(client: HttpClient, name: str) -> ScheduleDocument | None:
+    try:
+        return await given_schedule(client, name)
+    except NotFoundError:
+        return None
 
 
 def complete_schedule(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[str]:
     """For the shell. Whatever goes wrong, it must not write over what is being typed."""
-    from mainspring.cli.session import with_client
-    from mainspring.store.schedule_reading import schedule_names
-
-    async def names(client: Client) -> list[str]:
-        return await client.ask(schedule_names, incomplete, limit=100)
+    from mainspring.cli.session import with_http
 
     try:
-        return with_client(None, names)
+        return with_http(None, _beginning, incomplete)
     except Exception:
         return []
+
+
+async def _beginning(client: HttpClient, text: str) -> list[str]:
+    names: list[str] = []
+    async for schedule in client.schedules.each(limit=_PAGE):
+        if schedule.name.startswith(text):
+            names.append(schedule.name)
+            if len(names) == _COMPLETED_MAX:
+                break
+    return names

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from mainspring.domain.states import RunState
 from mainspring.schedule.differing import FireDifference, OptionDifference, ScheduleDifference
 from mainspring.schedule.explaining import explain
 from mainspring.schedule.previewing import PreviewedFire
@@ -28,7 +29,7 @@ class WholeSpec(ScheduleSpec, frozen=True, omit_defaults=False):
 
 
 class Schedule(Shape, frozen=True, kw_only=True):
-    """A schedule in a list."""
+    """A schedule, and when it fires next."""
 
     name: str
     dag: str
@@ -44,6 +45,8 @@ class Schedule(Shape, frozen=True, kw_only=True):
     next_fire_at: datetime | None
     last_fire_at: datetime | None
     last_run_id: int | None
+    last_run_state: RunState | None
+    """In a list; null where nobody looked, or history has let go of the run."""
     fired: int
     failures: int
     buffered: int
@@ -143,8 +146,10 @@ class ScheduleDiff(Shape, frozen=True, kw_only=True):
     fires: list[FireDifference]
 
 
-def schedule_line(line: ScheduleLine) -> Schedule:
-    return Schedule(**_fields(line))
+def schedule_line(line: ScheduleLine, states: Mapping[int, RunState] | None = None) -> Schedule:
+    """`states` are those of runs that history still has."""
+    last = None if line.last_run_id is None else (states or {}).get(line.last_run_id)
+    return Schedule(**_fields(line) | {"last_run_state": last})
 
 
 def schedule_change(line: ScheduleLine, *, changed: bool) -> ScheduleChange:
@@ -192,6 +197,7 @@ def _fields(line: ScheduleLine) -> dict[str, Any]:
         "next_fire_at": line.next_fire_at,
         "last_fire_at": line.last_fire_at,
         "last_run_id": line.last_run_id,
+        "last_run_state": None,
         "fired": line.fired,
         "failures": line.failures,
         "buffered": line.buffered,

@@ -60,6 +60,10 @@ async def test_a_command_prints_the_same_through_a_server_as_beside_the_database
         ("dag", "refresh"),
         ("job", "list"),
         ("job", "show", "nobody"),
+        ("schedule", "list"),
+        ("schedule", "show", "nobody"),
+        ("schedule", "preview", "nobody"),
+        ("schedule", "diff", "new", "--dag", "orders", "--cron", "0 2 * * *"),
         ("backfill", "list", "--dag", "orders"),
         ("backfill", "show", 9),
         ("calendar", "list"),
@@ -122,7 +126,7 @@ async def test_a_command_that_asks_the_database_itself_says_so(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MAINSPRING_DATABASE_URL")
-    answer = await command("schedule", "list")
+    answer = await command("dlq", "list")
     assert answer.code == 2
     assert "MAINSPRING_URL names a server" in answer.err
 

@@ -22,6 +22,8 @@ from mainspring.store.settling import Settler
 from tests.integration.cli.conftest import Command
 from tests.support.factory import dag_of
 
+BOTH_ROADS = True
+
 BERLIN = ("--cron", "0 2 * * *", "--timezone", "Europe/Berlin")
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 ORDERS = DagSpec(
@@ -155,7 +157,7 @@ async def test_preview_of_a_stored_schedule_knows_its_zone_and_calendars(
 
 
 async def test_a_shell_completes_names_and_is_not_told_of_trouble(
-    database_url: str, command: Command
+    database_url: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("nightly", "nights", "weekly"):
         assert (await command("schedule", "create", name, "--dag", "orders", *BERLIN)).code == 0
@@ -178,7 +180,9 @@ async def test_a_shell_completes_names_and_is_not_told_of_trouble(
         return answer.stdout
 
     for verb in ("show", "put", "diff", "pause", "resume", "remove", "preview"):
-        assert completed(verb, database_url) == "plain,nightly\nplain,nights\n"
+        names = await asyncio.to_thread(completed, verb, database_url)
+        assert names == "plain,nightly\nplain,nights\n"
+    monkeypatch.setenv("MAINSPRING_URL", "")
     assert not completed("show", "postgresql://nobody@127.0.0.1:1/nothing").strip()
 
 

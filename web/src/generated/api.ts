@@ -1494,7 +1494,7 @@ export interface RunsMade {
   readonly runs: readonly (number)[];
 }
 
-/** A schedule in a list. */
+/** A schedule, and when it fires next. */
 export interface Schedule {
   readonly name: string;
   readonly dag: string;
@@ -1510,6 +1510,7 @@ export interface Schedule {
   readonly next_fire_at: string | null;
   readonly last_fire_at: string | null;
   readonly last_run_id: number | null;
+  readonly last_run_state: RunState | null;
   readonly fired: number;
   readonly failures: number;
   readonly buffered: number;
@@ -1533,6 +1534,7 @@ export interface ScheduleChange {
   readonly next_fire_at: string | null;
   readonly last_fire_at: string | null;
   readonly last_run_id: number | null;
+  readonly last_run_state: RunState | null;
   readonly fired: number;
   readonly failures: number;
   readonly buffered: number;
@@ -1573,6 +1575,7 @@ export interface ScheduleDocument {
   readonly next_fire_at: string | null;
   readonly last_fire_at: string | null;
   readonly last_run_id: number | null;
+  readonly last_run_state: RunState | null;
   readonly fired: number;
   readonly failures: number;
   readonly buffered: number;

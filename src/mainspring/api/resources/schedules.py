@@ -35,7 +35,7 @@ from mainspring.store.schedule_documents import (
     timetable_of,
     view_schedule,
 )
-from mainspring.store.schedule_reading import ScheduleLine, schedule_names
+from mainspring.store.schedule_reading import ScheduleLine, run_states, schedule_names
 from mainspring.store.schedule_reading import list_schedules as read_schedules
 from mainspring.store.schedule_shapes import (
     PreviewFire,
@@ -119,8 +119,10 @@ async def list_schedules(call: Call, query: Schedules) -> Page[Schedule]:
             limit=query.limit,
         )
         full = len(lines) == query.limit
+        runs = [line.last_run_id for line in lines if line.last_run_id is not None]
+        states = await run_states(connection, runs) if runs else {}
         return Page(
-            [schedule_line(line) for line in lines],
+            [schedule_line(line, states) for line in lines],
             cursor_of("schedule", lines[-1].name) if full else None,
         )
 
@@ -128,7 +130,9 @@ async def list_schedules(call: Call, query: Schedules) -> Page[Schedule]:
 
 
 class Ledger(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    fires: Annotated[int, Meta(ge=0, le=1_000, description="How many entries of its ledger.")] = 10
+    fires: Annotated[int, Meta(ge=0, le=100_000, description="How many entries of its ledger.")] = (
+        10
+    )
 
 
 @schedules.get(
@@ -151,7 +155,8 @@ async def known_schedule(connection: Connection, name: str) -> ScheduleLine:
     """The schedule of this name, or an error that knows the nearest one."""
     found = await find_schedule(connection, name)
     if found is None:
-        hint = closest(name, await schedule_names(connection))
+        near = closest(name, await schedule_names(connection))
+        hint = near or "`mainspring schedule list` shows what there is"
         raise NotFoundError(f"there is no schedule {shown(name)}", hint=hint)
     return found
 
