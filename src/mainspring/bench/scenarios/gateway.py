@@ -36,7 +36,7 @@ HOLD_SECONDS = 1.0
 """How long a simulated task takes: with all slots taken, the server has more to do than it can."""
 LEASE_SECONDS = 15.0
 _WAIT_SECONDS = 20.0
-_BACKLOG = 20_000
+_BACKLOG_PER_SLOT = 2
 _BATCH = 1_000
 _LOOK_SECONDS = 0.25
 _DRAIN_SECONDS = 60.0
@@ -74,7 +74,7 @@ async def measure_gateway(
     try:
         dag, token = await _prepare(connection)
         async with _crowd(port, token, workers, slots) as crowd:
-            pouring = asyncio.create_task(_pour(Load(connection), dag, crowd))
+            pouring = asyncio.create_task(_pour(Load(connection), dag, crowd, workers * slots))
             watch = await connect(url, name="bench look")
             try:
                 await _let_pass(warm_up_seconds, crowd, pouring, watch)
@@ -104,10 +104,10 @@ async def _prepare(connection: Connection) -> tuple[DagRow, str]:
     return await read_dag(connection, spec.name), made.token
 
 
-async def _pour(load: Load, dag: DagRow, crowd: Crowd) -> None:
+async def _pour(load: Load, dag: DagRow, crowd: Crowd, slots: int) -> None:
     """Keep the queue full."""
     while True:
-        while load.made - crowd.taken < _BACKLOG:
+        while load.made - crowd.taken < _BACKLOG_PER_SLOT * slots:
             await load.make(dag, _BATCH)
         await asyncio.sleep(0.02)
 
