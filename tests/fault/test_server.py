@@ -1,4 +1,5 @@
-"""The server is killed, and its connections are cut, while callers make jobs and ask again.
+"""The server is killed or stands still, its connections are cut, the database is restarted, while
+callers make jobs and ask again.
 
 A caller that does not know whether its request arrived repeats it with the same Idempotency-Key, as
 the guide says. However often that is, there is one job for each key, and no answer is a 500.
@@ -8,13 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 from pathlib import Path
 
 import httpx2
 
 from mainspring.domain.roles import Role
-from mainspring.store.connection import Connection
+from mainspring.embedded import EmbeddedPostgres, destroy
+from mainspring.store.connection import Connection, Line
+from mainspring.store.migrate import migrate
 from mainspring.store.tokens import create_token, new_secret
+from tests.support.folders import quick_folder
 from tests.support.invariants import violations
 from tests.support.team import Team
 
@@ -36,6 +41,14 @@ class Callers:
         """The numbers of jobs that were told, by key."""
         self.statuses: set[int] = set()
         self._calling: asyncio.Future[list[None]] | None = None
+        self._asked: set[asyncio.Task[httpx2.Response]] = set()
+
+    def give_up(self) -> int:
+        """Wait for no answer any more, and ask again; how many were waited for."""
+        waiting = [task for task in self._asked if not task.done()]
+        for task in waiting:
+            task.cancel()
+        return len(waiting)
 
     def start(self) -> None:
         self._calling = asyncio.gather(*(self._call(number) for number in range(_CALLERS)))
@@ -57,12 +70,15 @@ class Callers:
         # Without a name, which could not be taken twice anyhow.
         body = {"command": ["true", key]}
         while True:
-            try:
-                url = f"{self._address()}/api/v1/jobs"
-                answer = await http.post(url, json=body, headers=headers)
-            except httpx2.TransportError:
+            url = f"{self._address()}/api/v1/jobs"
+            asked = asyncio.create_task(http.post(url, json=body, headers=headers))
+            self._asked.add(asked)
+            await asyncio.wait([asked])
+            self._asked.discard(asked)
+            if asked.cancelled() or isinstance(asked.exception(), httpx2.TransportError):
                 await asyncio.sleep(0.01)
                 continue
+            answer = asked.result()
             self.statuses.add(answer.status_code)
             if answer.status_code == 201:
                 self.accepted.setdefault(key, set()).add(answer.json()["jobId"])
@@ -100,6 +116,71 @@ async def test_jobs_are_made_once_however_often_the_server_is_killed(
         await callers.until_accepted(0.8)
         assert await connection.fetchval(_CUT) > 0
         await callers.finish()
+    await _check(connection, callers)
+
+
+async def test_a_server_that_stood_still_does_nothing_twice_when_it_wakes(
+    database_url: str, connection: Connection, tmp_path: Path
+) -> None:
+    """Callers turn to another one meanwhile; then the first does what it had been asked, too."""
+    secret = new_secret()
+    await create_token(connection, secret, name="x", role=Role.OPERATOR)
+    async with Team(database_url, tmp_path) as team:
+        server = team.start_server()
+        await team.until(lambda: _listens(team, 1))
+        callers = Callers(team, secret)
+        callers.start()
+        await callers.until_accepted(0.3)
+        server.send_signal(signal.SIGSTOP)
+        team.start_server()
+        await team.until(lambda: _listens(team, 2))
+        assert callers.give_up() > 0
+        await callers.until_accepted(0.6)
+        server.send_signal(signal.SIGCONT)
+        await callers.finish()
+        # Whatever it still had to do, it has done before it ends.
+        server.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(server.wait) == 0
+    await _check(connection, callers)
+
+
+async def test_jobs_are_made_once_while_the_database_is_restarted_and_killed(
+    tmp_path: Path,
+) -> None:
+    with quick_folder() as folder:
+        home = folder / "home"
+        postgres = EmbeddedPostgres(home, settings={"shared_buffers": "64MB"})
+        url = await asyncio.to_thread(postgres.start)
+        try:
+            await _restart_under_callers(postgres, url, tmp_path)
+        finally:
+            await asyncio.to_thread(postgres.stop)
+            destroy(home)
+
+
+async def _restart_under_callers(postgres: EmbeddedPostgres, url: str, folder: Path) -> None:
+    secret = new_secret()
+    line = Line(url, name="test")
+    await line.call(migrate)
+    await line.call(create_token, secret, name="x", role=Role.OPERATOR)
+    async with Team(url, folder) as team:
+        team.start_server()
+        await team.until(lambda: _listens(team, 1))
+        callers = Callers(team, secret)
+        callers.start()
+        await callers.until_accepted(0.3)
+        await asyncio.to_thread(postgres.stop)
+        assert await asyncio.to_thread(postgres.start) == url
+        await callers.until_accepted(0.6)
+        await asyncio.to_thread(postgres.kill)
+        assert await asyncio.to_thread(postgres.start) == url
+        await callers.finish()
+    await line.call(_check, callers)
+    await line.close()
+
+
+async def _check(connection: Connection, callers: Callers) -> None:
+    """One job and one run for each key, and no caller was told anything else."""
     made = {row["id"] for row in await connection.fetch("select id from mainspring.job")}
     assert len(made) == len(callers.accepted) == _CALLERS * _JOBS_EACH
     assert all(len(numbers) == 1 for numbers in callers.accepted.values())
