@@ -67,9 +67,9 @@ class Process(Protocol):
 
 
 def run_engine(config: Config) -> int:
-    _configure_logging(config)
     check_place(config.object_store)
     url = database_url(config)
+    _configure_logging(config)
     # A tick makes thousands of small objects that die with it; looking among them for cycles took
     # a fifth of its time.
     gc.set_threshold(100_000, 20, 20)
@@ -86,8 +86,8 @@ def run_worker(
     slots: Mapping[SlotKind, int] | None = None,
     name: str | None = None,
 ) -> int:
-    _configure_logging(config)
     check_apps(config.apps)
+    _configure_logging(config)
     measures = Measures("worker")
     telling = _telling(config, measures)
 
@@ -126,9 +126,9 @@ def run_server(config: Config) -> int:
     # Imported late: engines and workers need no web framework.
     from mainspring.api.server import Server, check_listening
 
-    _configure_logging(config)
     check_listening(config.listening)
     url = database_url(config)
+    _configure_logging(config)
     # As for an engine: what a request makes dies with it.
     gc.set_threshold(100_000, 20, 20)
     given = os.environ.get(_LISTENER)

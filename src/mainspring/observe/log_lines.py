@@ -41,7 +41,9 @@ def configure_logging(lines: LogLines, *, supervised: bool) -> None:
         logger_factory=_StandardError,
         cache_logger_on_first_use=True,
     )
-    logging.basicConfig(handlers=[_Passing()], level=logging.WARNING, force=True)
+    root = logging.getLogger()
+    if not any(isinstance(handler, _Passing) for handler in root.handlers):
+        root.addHandler(_Passing(logging.WARNING))
     logging.captureWarnings(capture=True)
 
 
