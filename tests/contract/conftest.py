@@ -67,6 +67,8 @@ class CommandLine:
         self._capsys = capsys
 
     async def __call__(self, *words: str) -> Any:
+        # The server has this process, too: what it has logged so far is not the command's.
+        self._capsys.readouterr()
         assert await asyncio.to_thread(run_command, [*words, "--json"]) == 0
         return json.loads(self._capsys.readouterr().out)
 

@@ -8,12 +8,14 @@ in its thread.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+import structlog
 
 from mainspring.api.server import Server
 from mainspring.cli import run_command
@@ -71,6 +73,8 @@ async def command(
     if road == "local":
         yield run
         return
+    # The server has this process, too, and its log must not mix with what a command prints.
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     secret = new_secret()
     await create_token(connection, secret, name="remote", role=Role.ADMIN)
     server = Server(Config(home=tmp_path, listening=Listening(port=0)), database_url)
@@ -83,3 +87,4 @@ async def command(
     yield run
     server.stop()
     await running
+    structlog.reset_defaults()

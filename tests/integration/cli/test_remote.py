@@ -14,6 +14,7 @@ from mainspring.store.connection import Connection
 from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of, failure, start_dag
 
+SOON = ("--from", "2027-01-01T00:00Z")
 CHAIN = dag_of([(0, 1)], tasks=2, name="orders")
 _TIMES = re.compile(r"(\d+(\.\d+)? m?s\b|less than a second)( ago)?|just now")
 _JSON_TIMES = re.compile(r'"(duration|oldest)_seconds": [\d.]+')
@@ -63,7 +64,7 @@ async def test_a_command_prints_the_same_through_a_server_as_beside_the_database
         ("schedule", "list"),
         ("schedule", "show", "nobody"),
         ("schedule", "preview", "nobody"),
-        ("schedule", "diff", "new", "--dag", "orders", "--cron", "0 2 * * *"),
+        ("schedule", "diff", "new", "--dag", "orders", "--cron", "0 2 * * *", *SOON),
         ("backfill", "list", "--dag", "orders"),
         ("backfill", "show", 9),
         ("calendar", "list"),
