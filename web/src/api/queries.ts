@@ -378,6 +378,20 @@ export function engines() {
   });
 }
 
+/** What ended in the last hour, by the minute. */
+export function lastHour() {
+  return queryOptions({
+    queryKey: ["stats", "hour"],
+    queryFn: ({ signal }) =>
+      ask("show_stats", {
+        query: { step: "minute", since: new Date(Date.now() - 3_600_000).toISOString() },
+        signal,
+      }),
+    // A run is counted when it leaves the hot tables, some seconds after its end.
+    refetchInterval: 10_000,
+  });
+}
+
 /** Names to go to, for the palette. */
 export function everything() {
   return queryOptions({

@@ -12,6 +12,7 @@ import { Badge } from "~/components/State";
 import { useNow } from "~/lib/now";
 import { length } from "~/lib/time";
 import { brief } from "~/lib/words";
+import { LastHour } from "~/views/home/LastHour";
 import { mattersOf, type Matter } from "~/views/home/attention";
 import { RUN_COLUMNS } from "~/views/runs/columns";
 import { FireLine } from "~/views/schedules/FireLine";
@@ -68,6 +69,9 @@ export default function Home() {
           <Running />
         </Card>
       </div>
+      <Card title="The last hour">
+        <LastHour />
+      </Card>
       <Card title={`Next fires, ${LINE_HOURS} hours`} fill>
         <Coming />
       </Card>
