@@ -10,7 +10,8 @@ import { useZone } from "~/lib/preferences";
 import { clock, length, type Zone } from "~/lib/time";
 import { counted, number } from "~/lib/words";
 
-const MINUTES = 60;
+/** Sixty whole ones, and the one that has begun. */
+const MINUTES = 61;
 const HEIGHT = 56;
 const STEP = 10;
 
