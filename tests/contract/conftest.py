@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ from uuid import uuid4
 
 import httpx2
 import pytest
+import structlog
 
 from mainspring.api.server import Server
 from mainspring.api.stream.hub import Hub
@@ -67,8 +69,6 @@ class CommandLine:
         self._capsys = capsys
 
     async def __call__(self, *words: str) -> Any:
-        # The server has this process, too: what it has logged so far is not the command's.
-        self._capsys.readouterr()
         assert await asyncio.to_thread(run_command, [*words, "--json"]) == 0
         return json.loads(self._capsys.readouterr().out)
 
@@ -143,6 +143,8 @@ async def api(database_url: str, connection: Connection, tmp_path: Path) -> Asyn
             role=role,
             queues=["default"] if role is Role.WORKER else [],
         )
+    # Commands of tests print in this process, too; what the server logs must not mix with that.
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     server = Server(Config(home=tmp_path, listening=Listening(port=0)), database_url)
     running = asyncio.create_task(server.run())
     while not server.listens:
@@ -153,6 +155,7 @@ async def api(database_url: str, connection: Connection, tmp_path: Path) -> Asyn
     await api.http.aclose()
     server.stop()
     await running
+    structlog.reset_defaults()
 
 
 @pytest.fixture

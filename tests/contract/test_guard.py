@@ -63,7 +63,7 @@ async def test_a_login_link_opens_once_and_its_session_acts_from_the_page_only(a
     as_token = await api.get("/runs", role=None, headers={"Authorization": f"Bearer {link}"})
     assert as_token.status_code == 401
     opened = await api.get(f"/login?code={link}", role=None)
-    assert (opened.status_code, opened.headers["location"]) == (303, "/docs")
+    assert (opened.status_code, opened.headers["location"]) == (303, "/")
     cookie = opened.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie

@@ -106,7 +106,9 @@ async def test_a_body_has_to_say_that_it_is_json(api: Api) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/none", 404),
+        ("GET", "/nothing", 404),
+        ("GET", "/none.js", 404),
+        ("POST", "/none", 404),
         ("GET", "/runs/", 404),
         ("DELETE", "/runs", 405),
         ("OPTIONS", "/runs", 405),

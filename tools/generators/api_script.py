@@ -17,7 +17,7 @@ from mainspring.api.resources import RESOURCES
 Schema = Mapping[str, Any]
 
 _HEADER = """\
-// Generated from the routes in src/mainspring/api by `make gen`; do not edit.
+// Generated from src/mainspring/api/resources by `make gen`; do not edit.
 """
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 _PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}

@@ -1,4 +1,4 @@
-// Generated from the routes in src/mainspring/api by `make gen`; do not edit.
+// Generated from src/mainspring/api/resources by `make gen`; do not edit.
 
 export interface Asked {
   readonly asked: boolean;

@@ -20,7 +20,7 @@
 -- name: read_rollups
 -- What ended between two instants, added up in steps. A row that is wider than a step would be told at
 -- its beginning; the caller asks for no step that is not kept so far back.
--- $1 tenant  $2 dag, or 0 for all  $3 since  $4 until  $5 step  $6 widths that are not wider
+-- $1 tenant  $2 dag, or 0 for all  $3 from when  $4 till when  $5 step  $6 widths that are not wider
 with stretches as materialized (
   select date_bin($5::interval, r.at, 'epoch') as step, r.*
   from mainspring.rollup r
