@@ -119,7 +119,9 @@ def started_browser(folder: Path) -> Iterator[Browser]:
 def session(browser: Browser, up: Up) -> StorageState:
     """What a browser keeps after the link was opened, which can be done once."""
     context = browser.new_context()
-    context.new_page().goto(up.link)
+    page = context.new_page()
+    opened = page.goto(up.link)
+    assert opened is not None and opened.ok, page.content()
     state = context.storage_state()
     context.close()
     return state

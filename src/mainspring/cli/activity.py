@@ -140,9 +140,9 @@ def _suggestions(scene: _Scene, config: Config, command: str) -> list[Text]:
 
 async def _show_lines(client: Client, config: Config, command: str, link: str) -> None:
     out = console()
-    out.print(f"Mainspring is up in {config.home}; Ctrl-C stops it.")
-    out.print(f"In another terminal: {command} dag list")
-    out.print(f"In a browser, once: {link}")
+    out.print(f"Mainspring is up in {config.home}; Ctrl-C stops it.", soft_wrap=True)
+    out.print(f"In another terminal: {command} dag list", soft_wrap=True)
+    out.print(f"In a browser, once: {link}", soft_wrap=True)
     told: dict[int, str] = {}
     problems_told: set[tuple[str, str]] = set()
     while True:
