@@ -1,7 +1,7 @@
 # Every command a contributor needs. `make` alone lists them.
 
 PYTHON  ?= # interpreter for .venv; found by itself when empty
-WORKERS ?= 2# test processes
+WORKERS ?= 3# test processes: on two cores, since many tests wait for somebody
 ARGS    ?= # passed on to pytest, `mainspring bench` or `uv pip compile`
 
 MAKEFLAGS += --no-print-directory
@@ -35,12 +35,11 @@ bench-check: install ## Measure briefly and compare with bench/baseline.json
 ##@ Change it
 
 .PHONY: test
-test: install ## Run the tests but those of tests/fault and tests/page (WORKERS=2, ARGS="-k lease")
+test: install ## Run the tests but those of tests/fault and tests/page (WORKERS=3, ARGS="-k lease")
 	@$(SAY) "pytest, $(WORKERS) at a time"
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --ignore tests/fault --ignore tests/page $(ARGS)
 
 .PHONY: fault
-fault: WORKERS = 3# most of these tests wait for somebody
 fault: install ## Try to break every promise: storms, races, crash points, the bug museum
 	@$(SAY) "pytest tests/fault, $(WORKERS) at a time"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/fault $(ARGS)

@@ -97,7 +97,7 @@ function NextFires({ of, ahead }: { of: ScheduleDocument; ahead: readonly Previe
       {ahead.length === 0 ? (
         <Empty title="None are to come.">{of.pause === null ? "Its time is over." : "It is paused."}</Empty>
       ) : (
-        <ol className="max-h-80 overflow-auto py-1.5">
+        <ol tabIndex={0} aria-label="Fires" className="max-h-80 overflow-auto py-1.5">
           {ahead.map((each) => (
             <li key={each.fire_at} className="flex flex-wrap items-baseline justify-between gap-x-4 px-4 py-1 text-sm">
               <span className="mono">
