@@ -121,7 +121,8 @@ def session(browser: Browser, up: Up) -> StorageState:
     context = browser.new_context()
     page = context.new_page()
     opened = page.goto(up.link)
-    assert opened is not None and opened.ok, page.content()
+    assert opened is not None
+    assert opened.ok, page.content()
     state = context.storage_state()
     context.close()
     return state
