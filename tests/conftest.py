@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterator
 
 import psycopg
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mainspring.embedded import EmbeddedPostgres, destroy
+from mainspring.observe.log_lines import PassedOn
 from mainspring.store.connection import Connection, connect
 from mainspring.store.migrate import migrate
 from tests.support.folders import quick_folder
@@ -130,3 +132,12 @@ def launcher() -> Iterator[Launcher]:
     launcher = Launcher()
     yield launcher
     launcher.close()
+
+
+@pytest.fixture(autouse=True)
+def own_log_lines() -> Iterator[None]:
+    """A command that a test gives in this process sets up its log; the next test has its own."""
+    yield
+    root = logging.getLogger()
+    for handler in [each for each in root.handlers if isinstance(each, PassedOn)]:
+        root.removeHandler(handler)

@@ -42,8 +42,8 @@ def configure_logging(lines: LogLines, *, supervised: bool) -> None:
         cache_logger_on_first_use=True,
     )
     root = logging.getLogger()
-    if not any(isinstance(handler, _Passing) for handler in root.handlers):
-        root.addHandler(_Passing(logging.WARNING))
+    if not any(isinstance(handler, PassedOn) for handler in root.handlers):
+        root.addHandler(PassedOn(logging.WARNING))
     logging.captureWarnings(capture=True)
 
 
@@ -59,7 +59,7 @@ def _for_programs() -> list[Any]:
     ]
 
 
-class _Passing(logging.Handler):
+class PassedOn(logging.Handler):
     """Hands on what a library says."""
 
     def emit(self, record: logging.LogRecord) -> None:
