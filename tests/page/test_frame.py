@@ -30,6 +30,7 @@ def test_a_run_appears_and_ends_without_a_reload(page: Page, up: Up) -> None:
 
 def test_a_few_letters_lead_anywhere(page: Page) -> None:
     page.goto("/runs")
+    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
     page.keyboard.press("Control+k")
     page.get_by_role("dialog").get_by_role("combobox").fill("sales")
     expect(page.get_by_role("option", name="sales").first).to_be_visible()

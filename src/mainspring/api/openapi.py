@@ -186,9 +186,8 @@ def _answer(route: Route, schema_of: dict[str, Schema]) -> Schema:
     if route.status == 204:
         return answer
     if route.answer is None:
-        schema: Schema = (
-            {"type": "object"} if route.produces.endswith("json") else {"type": "string"}
-        )
+        whole = route.produces.endswith("json") or route.goes_on
+        schema: Schema = {"type": "object" if whole else "string"}
         answer["content"] = {route.produces: {"schema": schema}}
         if route.events:
             # OpenAPI 3.1 has no words for what a stream holds: what is in `data`, by `event`.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from mainspring.domain.durations import format_duration
 from mainspring.domain.words import counted, roughly, safe, shortened
 from mainspring.store.checks import Check, Verdict
-from mainspring.store.connection import Connection
-from mainspring.store.reading import read_clock
 from mainspring.store.schedule_reading import EngineAtWork, HinderedSchedule, ShardStanding
 
 ENGINE_SILENT_SECONDS = 5.0
@@ -17,7 +14,6 @@ LATE_SECONDS = 12.0
 """Somebody else stands in for an engine that froze within this."""
 OFFSET_SECONDS_MAX = 0.5
 _SHOWN = 5
-_LOOKS = 5
 
 _START = "start one with `mainspring engine`, or everything with `mainspring up`"
 
@@ -102,22 +98,6 @@ def _numbers(engine: EngineAtWork, shards: Sequence[ShardStanding]) -> str:
             spans.append((each, each))
     words = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
     return f"{'shard' if len(mine) == 1 else 'shards'} {words}"
-
-
-async def clock_offset(connection: Connection) -> float:
-    """How far the database's clock is ahead of this machine's, in seconds.
-
-    The answer that came quickest says it best: it was on its way for the shortest time.
-    """
-    best: tuple[float, float] | None = None
-    for _ in range(_LOOKS):
-        sent = time.time()
-        theirs = (await read_clock(connection)).timestamp()
-        back = time.time()
-        look = back - sent, theirs - (sent + back) / 2
-        best = look if best is None else min(best, look)
-    assert best is not None
-    return best[1]
 
 
 def clock_check(offset: float) -> Check:
