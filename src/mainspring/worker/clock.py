@@ -1,7 +1,7 @@
 """The database's clock, as this machine can know it.
 
 Attempts are timed on the machine that runs them; what is stored is the database's time. The
-difference is measured at each renewal, from an answer to a question whose sending and arrival
+difference is measured with each renewal, from an answer to a question whose sending and arrival
 we saw, so it is off by half a round trip at most. A slow answer says less than a quick one: it
 counts only when nothing better was heard for a while, so that a busy moment does not shift the
 times of all attempts until the next beat.

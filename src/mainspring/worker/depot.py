@@ -48,14 +48,15 @@ class Reported(msgspec.Struct, frozen=True):
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """A renewal that was answered, and when the question was sent and the answer here."""
+    """A renewal that was answered, and what it told of the time."""
 
     now: datetime
+    """The database's clock, between `asked_ns` and `answered_ns` of ours."""
     unknown_claims: Sequence[UUID]
     stops: Sequence[tuple[int, int, str]]
     """(task, term, kind of stop) of what somebody wants stopped, or has closed."""
     sent_at: float
-    """By the monotonic clock."""
+    """When the renewal was sent, by the monotonic clock."""
     asked_ns: int
     answered_ns: int
 

@@ -399,8 +399,7 @@ class Incarnation:
         self._clock.learn(beat.now, beat.asked_ns, beat.answered_ns)
         self._trusted_until = beat.sent_at + self._leases.trusted_seconds
         self._hosts.lease_until(self._trusted_until)
-        seconds = (beat.answered_ns - beat.asked_ns) / 1e9
-        self._measures.took("mainspring_lease_renewal_seconds", seconds)
+        self._measures.took("mainspring_lease_renewal_seconds", time.monotonic() - beat.sent_at)
         return beat
 
     def _known_claims(self) -> list[UUID]:

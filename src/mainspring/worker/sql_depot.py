@@ -38,6 +38,7 @@ from mainspring.store.duties import raise_epoch
 from mainspring.store.giving_back import give_back_claims
 from mainspring.store.logs import append_log
 from mainspring.store.payloads import read_parameters, read_results
+from mainspring.store.reading import read_clock
 from mainspring.store.schedule_reading import read_schedule_names
 from mainspring.store.snapshots import fetch_snapshot
 from mainspring.store.wakeups import Bell, listen
@@ -126,7 +127,12 @@ class SqlDepot:
     async def _beat(
         self, connection: Connection, known_claims: Callable[[], Sequence[UUID]], draining: bool
     ) -> Beat:
-        sent_at, asked_ns = time.monotonic(), time.time_ns()
+        # What tells the time writes nothing: a renewal answers when its commit is on disk.
+        asked_ns = time.time_ns()
+        now = await read_clock(connection)
+        answered_ns = time.time_ns()
+        self._clock.learn(now, asked_ns, answered_ns)
+        sent_at = time.monotonic()
         renewed = await renew_lease(
             connection,
             self._worker_id,
@@ -134,11 +140,7 @@ class SqlDepot:
             draining=draining,
             claims_known_after=timedelta(seconds=self._leases.renew_seconds),
         )
-        answered_ns = time.time_ns()
-        self._clock.learn(renewed.now, asked_ns, answered_ns)
-        return Beat(
-            renewed.now, renewed.unknown_claims, renewed.stops, sent_at, asked_ns, answered_ns
-        )
+        return Beat(now, renewed.unknown_claims, renewed.stops, sent_at, asked_ns, answered_ns)
 
     async def give_back(
         self, claims: Sequence[UUID], reason: str, begun: Set[tuple[int, int]] = frozenset()
