@@ -9,6 +9,7 @@ kept full, so nothing but the server and the database decides how fast it goes.
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -33,7 +34,8 @@ WORKERS = 1_000
 SLOTS = 10
 QUEUE = "bench-remote"
 HOLD_SECONDS = 1.0
-"""How long a simulated task takes: with all slots taken, the server has more to do than it can."""
+"""How long simulated tasks take on average: the slots together want more than the server can do.
+Claims differ by half of it, or the workers would march in step."""
 LEASE_SECONDS = 15.0
 _WAIT_SECONDS = 20.0
 _BACKLOG_PER_SLOT = 2
@@ -287,7 +289,7 @@ class _Worker:
             self._free -= len(tasks)
             self._crowd.held += len(tasks)
             self._crowd.taken += len(tasks)
-            loop.call_later(HOLD_SECONDS, self._finish, tasks)
+            loop.call_later(random.uniform(0.5, 1.5) * HOLD_SECONDS, self._finish, tasks)
 
     def _finish(self, tasks: Sequence[_Task]) -> None:
         self._over += tasks
