@@ -9,6 +9,16 @@ from playwright.sync_api import Page, expect
 
 from tests.page.conftest import Up, serious_issues
 
+_BELL = """
+from mainspring import RetryPolicy, dag, task
+
+@task(retry=RetryPolicy(attempts={times}))
+def ring() -> None: ...
+
+@dag
+def bell() -> None:
+    ring()
+"""
 TABS = ("grid", "graph", "schedule", "history", "versions", "backfills")
 
 
@@ -40,8 +50,12 @@ def test_dags_are_found_by_name_and_tag(page: Page) -> None:
 
 
 def test_a_dag_is_paused_and_resumed(page: Page) -> None:
-    page.goto("/dags/till")
-    page.get_by_role("button", name="Pause").click()
+    page.goto("/dags")
+    page.get_by_role("button", name="Pause till").click()
+    page.get_by_role("button", name="Resume till").click()
+    expect(page.get_by_role("button", name="Pause till")).to_be_visible()
+    page.get_by_role("link", name="till").click()
+    page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_text("till is paused")).to_be_visible()
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
@@ -91,6 +105,20 @@ def test_a_change_of_a_schedule_is_previewed(page: Page) -> None:
     page.get_by_label("When").fill("30 2 * * *")
     page.get_by_role("button", name="Preview the change").click()
     expect(page.get_by_text("In the next four weeks")).to_be_visible()
+
+
+def test_an_older_version_is_compared_and_gone_back_to(page: Page, up: Up) -> None:
+    up.write("bell.py", _BELL.format(times=1))
+    page.goto("/dags?q=bell")
+    page.get_by_role("link", name="bell").click()
+    page.get_by_role("link", name="Versions").click()
+    expect(page.get_by_role("row").filter(has_text="In use")).to_contain_text("1")
+    up.write("bell.py", _BELL.format(times=3))
+    expect(page.get_by_text("task ring: retry")).to_be_visible()
+    page.get_by_role("button", name="Go back to version 1").click()
+    page.get_by_role("dialog").get_by_role("button", name="Go back").click()
+    expect(page.get_by_role("row").filter(has_text="In use")).to_contain_text("1")
+    expect(page.get_by_role("row").filter(has_text="In the folder")).to_contain_text("2")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)

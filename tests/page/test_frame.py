@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.page.conftest import Up, serious_issues
 
@@ -26,6 +26,25 @@ def test_a_run_appears_and_ends_without_a_reload(page: Page, up: Up) -> None:
     up.command("dag", "trigger", "sales", "--wait")
     row = page.get_by_role("row").filter(has_text="sales").first
     expect(row).to_contain_text("Succeeded")
+
+
+@pytest.mark.parametrize("width", [390], indirect=True)
+def test_what_is_cut_off_says_so_takes_back_what_it_showed_and_recovers(
+    context: BrowserContext,
+) -> None:
+    page = context.new_page()
+    page.goto("/dags/sales")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    context.set_offline(True)
+    expect(page.get_by_text("what you see may be old")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    context.set_offline(False)
+    expect(page.get_by_text("what you see may be old")).to_have_count(0)
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
 def test_a_few_letters_lead_anywhere(page: Page) -> None:

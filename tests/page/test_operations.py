@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.page.conftest import Up, serious_issues
 
@@ -112,6 +112,22 @@ def test_a_schedule_is_made_changed_with_its_difference_in_sight_and_removed(pag
     page.get_by_role("menuitem", name="Remove").click()
     page.get_by_role("button", name="Remove it").click()
     expect(page.get_by_role("heading", name="Schedules")).to_be_visible()
+
+
+def test_what_somebody_else_has_changed_meanwhile_is_shown_before_it_is_overwritten(
+    context: BrowserContext, up: Up
+) -> None:
+    up.command("schedule", "put", "mornings", "--dag", "sales", "--cron", "0 6 * * *")
+    page = context.new_page()
+    page.goto("/schedules/mornings")
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_role("textbox", name="Times").fill("0 8 * * *")
+    up.command("schedule", "put", "mornings", "--dag", "sales", "--cron", "0 7 * * *")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("every day at 07:00").first).to_be_visible()
+    page.get_by_role("button", name="Keep mine").click()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("every day at 08:00").first).to_be_visible()
 
 
 def test_days_on_a_calendar_become_a_backfill(page: Page) -> None:

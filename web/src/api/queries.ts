@@ -11,7 +11,10 @@ export type DagHead = Omit<DagWhole, "tasks" | "snapshot" | "notify" | "timeout_
 
 export const queryClient = new QueryClient({
   defaultOptions: {
+    // Whether the browser believes to be online says nothing about our server: we try, and then know.
+    mutations: { networkMode: "always" },
     queries: {
+      networkMode: "always",
       staleTime: 5_000,
       gcTime: 60_000,
       refetchOnWindowFocus: true,

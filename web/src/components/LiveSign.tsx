@@ -22,3 +22,17 @@ export function LiveSign() {
     </span>
   );
 }
+
+/** A cut that lasts, over the whole width: the sign is small, and narrow screens have no room for it. */
+export function CutStrip() {
+  if (useLink() !== "cut") return null;
+  return (
+    <p
+      role="status"
+      data-tone="bad"
+      className="animate-[appear_.2s_2s_both] border-b border-tone-solid/40 bg-tone-wash px-4 py-2 text-sm text-tone-text"
+    >
+      {WORDS.cut.title}
+    </p>
+  );
+}

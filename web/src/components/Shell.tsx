@@ -5,7 +5,7 @@ import { lazy, Suspense, useMemo, useState } from "react";
 
 import { Icon, type IconName } from "~/components/Icon";
 import { Key } from "~/components/Button";
-import { LiveSign } from "~/components/LiveSign";
+import { CutStrip, LiveSign } from "~/components/LiveSign";
 import { SignIn } from "~/components/SignIn";
 import { Toasts } from "~/components/Toasts";
 import { useSession } from "~/api/session";
@@ -96,8 +96,11 @@ export function Shell() {
           <ThemeSwitch />
         </div>
       </nav>
-      <div className="min-h-0 min-w-0 max-md:order-1">
-        <Outlet />
+      <div className="flex min-h-0 min-w-0 flex-col max-md:order-1">
+        <CutStrip />
+        <div className="min-h-0 flex-1">
+          <Outlet />
+        </div>
       </div>
       <Suspense fallback={null}>
         {palette !== null && <Palette mode={palette} close={() => setPalette(null)} />}
