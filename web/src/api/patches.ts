@@ -5,11 +5,17 @@ import type { InfiniteData } from "@tanstack/react-query";
 import { queryClient, type RunFilter } from "~/api/queries";
 import type { Run, RunPage, RunWhole, Task } from "~/generated/api";
 
+/** A list that only grows is one day too large; from here on it is read anew, page by page. */
+const LONGEST_FIRST_PAGE = 300;
+
 export function patchRuns(changed: readonly Run[]): void {
   const lists = queryClient.getQueriesData<InfiniteData<RunPage>>({ queryKey: ["runs"] });
   for (const [key, before] of lists) {
-    if (before !== undefined) {
-      queryClient.setQueryData(key, withRuns(before, changed, key[1] as RunFilter));
+    if (before === undefined) continue;
+    const after = withRuns(before, changed, key[1] as RunFilter);
+    queryClient.setQueryData(key, after);
+    if ((after.pages[0]?.items.length ?? 0) > LONGEST_FIRST_PAGE) {
+      void queryClient.invalidateQueries({ queryKey: key, exact: true }, { cancelRefetch: false });
     }
   }
   for (const run of changed) {
