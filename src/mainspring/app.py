@@ -33,6 +33,7 @@ from mainspring.logs.places import check_place
 from mainspring.observe.listener import told
 from mainspring.observe.log_lines import configure_logging
 from mainspring.observe.measures import Measures
+from mainspring.patience import set_within
 from mainspring.store.connection import connect
 from mainspring.store.migrate import check_schema, migrate
 from mainspring.worker.apps import check_apps
@@ -312,8 +313,7 @@ async def _supervise(
             if postgres is not None and postgres.poll() is not None:
                 log.error("PostgreSQL died and is started again")
                 postgres.start()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(signalled.wait(), 0.2)
+            await set_within(signalled, 0.2)
         if view.done():
             view.result()
     finally:

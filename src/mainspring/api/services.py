@@ -67,7 +67,8 @@ class Links:
         """`function(connection, …)`, which has to be repeatable."""
         if self._free.empty():
             try:
-                link = await asyncio.wait_for(self._free.get(), PATIENCE_SECONDS)
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    link = await self._free.get()
             except TimeoutError:
                 raise UnavailableError(
                     "the server has too much to do", hint="try again in a while"

@@ -84,8 +84,10 @@ class Engine:
             if self._stopping.is_set():
                 # Without an answer the shards free themselves when their lease is over.
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(shards.free(), timeout=5)
-                    await asyncio.wait_for(shard.free(), timeout=5)
+                    async with asyncio.timeout(5):
+                        await shards.free()
+                    async with asyncio.timeout(5):
+                        await shard.free()
             for each in (line, bell_line, *fire_lines):
                 await each.close()
 

@@ -10,7 +10,6 @@ file, and tried again until it can.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +32,7 @@ from mainspring.bundles.sources import sources_of
 from mainspring.config import SNAPSHOTS_CACHED, Config
 from mainspring.domain.errors import InputError, MainspringError, UnavailableError
 from mainspring.engine.keep_code import KeepCode
+from mainspring.patience import set_within
 from mainspring.store.code_schedules import (
     Stored,
     Unfit,
@@ -84,8 +84,7 @@ class ReadDags:
                     self._complaint = ""
                 except MainspringError as error:
                     await self._complain(error)
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._asked.wait(), _POLL_SECONDS)
+                await set_within(self._asked, _POLL_SECONDS)
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)

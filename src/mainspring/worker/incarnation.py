@@ -13,7 +13,6 @@ answer comes the guard freezes the hosts before anybody else may take their task
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,6 +37,7 @@ from mainspring.domain.outcomes import (
 from mainspring.executors.hosts import Hosts
 from mainspring.executors.jobs import Ended
 from mainspring.observe.measures import Measures
+from mainspring.patience import set_within
 from mainspring.store.attempts import Claimed
 from mainspring.worker.clock import DatabaseClock
 from mainspring.worker.depot import COMPLETION_BATCH, Beat, Depot, Report, Reported
@@ -137,8 +137,7 @@ class Incarnation:
         self._beat_wanted.set()
         self._depot.slots_freed()
         self._hosts.hand_back_unstarted()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), grace_seconds)
+        await set_within(self._idle, grace_seconds)
         await self.hand_back("the worker stopped before the task had ended")
 
     async def hand_back(self, reason: str) -> None:
@@ -390,8 +389,7 @@ class Incarnation:
             if beat.unknown_claims:
                 # Their answer never reached us: nobody runs them.
                 await self._depot.give_back(beat.unknown_claims, "the answer to its claim was lost")
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._beat_wanted.wait(), self._leases.renew_seconds)
+            await set_within(self._beat_wanted, self._leases.renew_seconds)
             self._beat_wanted.clear()
 
     async def _beat(self) -> Beat:

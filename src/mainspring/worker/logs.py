@@ -15,6 +15,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
+from mainspring.patience import set_within
+
 _FLUSH_SECONDS = 0.5
 _CHUNK_BYTES = 256 * 1024
 _STATEMENT_BYTES = 1024 * 1024
@@ -68,10 +70,7 @@ class Logs:
 
     async def run(self) -> None:
         while True:
-            try:
-                await asyncio.wait_for(self._full.wait(), _FLUSH_SECONDS)
-            except TimeoutError:
-                pass
+            await set_within(self._full, _FLUSH_SECONDS)
             self._full.clear()
             await self.flush(list(self._pending))
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Mapping
 
 from mainspring.domain.lanes import Lane, SlotKind
+from mainspring.patience import set_within
 from mainspring.store.attempts import claim_attempts
 from mainspring.store.connection import Line
 from mainspring.store.floors import Floors
@@ -53,16 +54,16 @@ class SqlClaims:
         self._wanted.set()
 
     async def run(self, taker: Taker, worker_id: int) -> None:
-        self._promising = set(self._lanes)
+        polled_at = -_POLL_SECONDS
         while True:
+            if (now := time.monotonic()) >= polled_at + _POLL_SECONDS:
+                # Also while there is much to do: a lane may be ready whose notification got lost.
+                polled_at, self._promising = now, set(self._lanes)
             claimed_any = False
             for lane in self._next_lanes(taker):
                 claimed_any |= await self._claim(taker, worker_id, lane)
             if not claimed_any:
-                try:
-                    await asyncio.wait_for(self._wanted.wait(), _POLL_SECONDS)
-                except TimeoutError:
-                    self._promising = set(self._lanes)
+                await set_within(self._wanted, polled_at + _POLL_SECONDS - time.monotonic())
                 self._wanted.clear()
 
     def _next_lanes(self, taker: Taker) -> list[int]:

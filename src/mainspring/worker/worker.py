@@ -93,11 +93,11 @@ class Worker:
         )
         try:
             if not drained.done() and not life.done():
-                await asyncio.wait_for(
-                    incarnation.hand_back("the worker was stopped"), _HAND_BACK_SECONDS
-                )
+                async with asyncio.timeout(_HAND_BACK_SECONDS):
+                    await incarnation.hand_back("the worker was stopped")
             if not life.done():
-                await asyncio.wait_for(incarnation.leave(), _HAND_BACK_SECONDS)
+                async with asyncio.timeout(_HAND_BACK_SECONDS):
+                    await incarnation.leave()
         except TimeoutError:
             log.error("could not hand everything back; the engine will, when the lease is over")
         finally:

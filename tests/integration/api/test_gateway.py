@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -101,8 +101,12 @@ async def _runs(connection: Connection, count: int, spec: DagSpec | None = None)
 
 
 async def _waiting(gateway: Gateway, count: int) -> None:
+    await _until(lambda: len(gateway._waiting._waiters) == count)
+
+
+async def _until(is_so: Callable[[], bool]) -> None:
     while True:
-        if len(gateway._waiting._waiters) == count:
+        if is_so():
             return
         await asyncio.sleep(0)
 
@@ -276,6 +280,48 @@ async def test_what_a_gone_caller_waited_for_goes_to_somebody_else(
     await _runs(connection, 1)
     assert len(await here.claim()) == 1
     assert not gateway._waiting._waiters
+
+
+async def test_a_lane_whose_notification_got_lost_is_found_while_others_are_busy(
+    gateway: Gateway, connection: Connection
+) -> None:
+    worker = await Far(gateway).join()
+    waiting = asyncio.create_task(worker.claim())
+    await _waiting(gateway, 1)
+    await _until(lambda: not gateway._waiting._promising)
+    await _runs(connection, 1)
+    while not waiting.done():
+        # Another queue has got tasks, again and again.
+        await connection.execute("select pg_notify('mainspring_ready', '99')")
+        await asyncio.sleep(0.001)
+    assert len(waiting.result()) == 1
+
+
+async def test_who_has_waited_long_enough_is_answered_also_when_the_statement_fails(
+    gateway: Gateway, connection: Connection
+) -> None:
+    worker = await Far(gateway).join()
+    await _runs(connection, 1)
+    await connection.execute(_CLAIMS_FAIL)
+    await connection.execute("select pg_advisory_lock(1)")
+    claim = uuid4()
+    waiting = asyncio.create_task(worker.claim(claim=claim, wait_seconds=0.2))
+    await _waiting(gateway, 1)
+    await _until(lambda: gateway._waiting._waiters[claim].over)
+    await connection.execute("select pg_advisory_unlock(1)")
+    assert await waiting == []
+    assert not gateway._waiting._waiters
+
+
+_CLAIMS_FAIL = """
+create function fail() returns trigger language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(1);
+  raise exception 'no';
+end $$;
+create trigger fail before insert on mainspring.claim for each row execute function fail();
+"""
+"""As soon as whoever holds the lock lets go."""
 
 
 async def test_a_failure_follows_the_policy_of_its_task_whatever_the_worker_thinks(

@@ -12,7 +12,6 @@ Seven connections, however many workers there are; none before the first worker 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -32,6 +31,7 @@ from mainspring.domain.errors import InputError, NotFoundError
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import HandedBack, Succeeded, decide, outcome_at_most_once
 from mainspring.logs.places import Places
+from mainspring.patience import set_within
 from mainspring.store.attempts import (
     Claimed,
     Completion,
@@ -287,8 +287,7 @@ class Gateway:
             # Asked again: who asked first is not there any more.
             before.over.set()
         listener = self._listening[member.id] = Listener(caller.id)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(listener.over.wait(), wait_seconds)
+        await set_within(listener.over, wait_seconds)
         if self._listening.get(member.id) is listener:
             del self._listening[member.id]
         return protocol.Note(renew=listener.stop)

@@ -19,6 +19,7 @@ import structlog
 
 from mainspring.api.gateway.hands import Member
 from mainspring.domain.lanes import Lane, SlotKind
+from mainspring.patience import set_within
 from mainspring.store.attempts import Claimed, Reaped
 from mainspring.store.connection import Line
 from mainspring.store.floors import Floors
@@ -122,7 +123,12 @@ class Waiting:
             self._leave(waiter)
 
     async def run(self) -> None:
+        polled_at = time.monotonic()
         while True:
+            if (now := time.monotonic()) >= polled_at + _POLL_SECONDS:
+                # Also while claims keep coming: a lane may be ready whose notification got lost.
+                polled_at = now
+                self._promising = {lane for lane, waiters in self._at.items() if waiters}
             served_any = False
             for lane in self._next_lanes():
                 try:
@@ -135,10 +141,7 @@ class Waiting:
                     log.exception("claims failed", lane=lane)
                     await asyncio.sleep(_FAILED_SECONDS)
             if not served_any:
-                try:
-                    await asyncio.wait_for(self._wanted.wait(), _POLL_SECONDS)
-                except TimeoutError:
-                    self._promising = {lane for lane, waiters in self._at.items() if waiters}
+                await set_within(self._wanted, polled_at + _POLL_SECONDS - time.monotonic())
                 self._wanted.clear()
 
     def _next_lanes(self) -> list[int]:
@@ -160,13 +163,15 @@ class Waiting:
             served = await self._line.call(
                 claim_together, seats, lane, floors.next(time.monotonic())
             )
-        finally:
+        except BaseException:
             for waiter in waiters:
                 waiter.in_statement = False
                 if waiter.over:
-                    self._remove(waiter)
+                    self._leave(waiter)
+            raise
         self._learn(lane, floors, served, len(seats))
         for waiter in waiters:
+            waiter.in_statement = False
             if tasks := served.tasks.get(waiter.claim_id):
                 waiter.member.take(tasks)
                 self._remove(waiter)
@@ -176,7 +181,7 @@ class Waiting:
                 if not waiter.served.done():
                     waiter.served.set_exception(Reaped())
             elif waiter.over:
-                waiter.answer([])
+                self._leave(waiter)
         return bool(served.tasks)
 
     def _learn(self, lane: int, floors: Floors, served: Served, seats: int) -> None:
