@@ -45,7 +45,7 @@ def cursor_of(kind: str, place: int | str) -> str:
     return urlsafe_b64encode(f"{kind}:{place}".encode()).decode().rstrip("=")
 
 
-def place_of(kind: str, cursor: str | None) -> str | None:
+def place_of(kind: str, cursor: str | None, where: str = "query/cursor") -> str | None:
     """Where the page before ended."""
     if cursor is None:
         return None
@@ -55,9 +55,7 @@ def place_of(kind: str, cursor: str | None) -> str | None:
     except ValueError:
         found, colon, place = "", "", ""
     if found != kind or not colon or "\x00" in place:
-        raise field_refusal(
-            "query/cursor", "is none of this list", hint="use the `next` of a page as it is"
-        )
+        raise field_refusal(where, "is none of this list", hint="use the `next` of a page as it is")
     return place
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -13,14 +14,14 @@ from mainspring.cli.errors import DONE
 from mainspring.cli.options import home_option, json_option
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
-    from mainspring.client import Client
-    from mainspring.store.dead_letters import Group, Letter
+    from mainspring.http import HttpClient
+    from mainspring.store.letter_shapes import DeadLetter, LetterGroup
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _LETTERS_SHOWN = 20
+_PAGE = 500
+"""How many groups or letters one request tells."""
 _DISCARDED_MAX = 1_000
 
 
@@ -82,10 +83,10 @@ def list_letters(
     home: Path | None,
 ) -> None:
     """Dead letters by error; what failed last comes first."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
     show_them = _list_discarded if discarded else _list
-    with_client(home, show_them, Filter(dag, task, error, since), as_json)
+    with_http(home, show_them, Filter(dag, task, error, since), as_json)
 
 
 @dlq.command()
@@ -101,9 +102,9 @@ def list_letters(
 @home_option
 def show(which: str, limit: int, as_json: bool, home: Path | None) -> None:
     """The dead letters of a group or a run, and the whole error of the last one."""
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
 
-    with_client(home, _show, which, limit, as_json)
+    with_http(home, _show, which, limit, as_json)
 
 
 @dlq.command()
@@ -149,7 +150,8 @@ def _command(
     home: Path | None,
 ) -> int:
     from mainspring.cli.redriving import Order, carry_out
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
+    from mainspring.domain.notes import checked_note
 
     wanted = Filter(dag, task, error, since)
     if which is None and wanted.empty and not everything:
@@ -158,41 +160,40 @@ def _command(
         raise click.UsageError("give `--all`, or say which, not both")
     if which is not None and not wanted.empty:
         raise click.UsageError("give a group or a run, or filters, not both")
-    order = Order("retry" if verb == "retry" else "discard", note, yes, as_json)
-    return with_client(home, carry_out, order, which, of_run, wanted) or DONE
+    order = Order("retry" if verb == "retry" else "discard", checked_note(note) or "", yes, as_json)
+    return with_http(home, carry_out, order, which, of_run, wanted) or DONE
 
 
 # --- choosing -----------------------------------------------------------------------------
 
 
-class Choice(NamedTuple):
-    groups: list[Group]
-    since: datetime | None = None
-    until: datetime | None = None
+def is_group(which: str) -> bool:
+    return re.fullmatch(r"e-[0-9a-f]{4,32}", which) is not None
 
 
-async def choose(client: Client, wanted: Filter, until: datetime | None = None) -> Choice:
+async def chosen_groups(
+    client: HttpClient, wanted: Filter, until: datetime | None = None
+) -> list[LetterGroup]:
     """The groups that the filter leaves."""
-    from mainspring.cli.given import given_dag
-    from mainspring.store import dead_letters
+    return [
+        group
+        async for group in client.dead_letters.each(
+            dag=wanted.dag,
+            task=wanted.task,
+            error=wanted.error,
+            since=await given_since(client, wanted.since),
+            until=until,
+            limit=_PAGE,
+        )
+    ]
 
-    dag_id = (await given_dag(client, wanted.dag)).id if wanted.dag is not None else None
-    since = await _since(client, wanted.since)
-    groups = await client.ask(
-        dead_letters.list_groups, dag_id=dag_id, task=wanted.task, since=since, until=until
-    )
-    if wanted.error is not None:
-        text = wanted.error.casefold()
-        groups = [group for group in groups if text in group.words.casefold()]
-    return Choice(groups, since, until)
 
-
-async def _since(client: Client, text: str | None) -> datetime | None:
+async def given_since(client: HttpClient, text: str | None) -> datetime | None:
     from datetime import timedelta
 
+    from mainspring.cli.named import clock
     from mainspring.cli.words import parse_moment
     from mainspring.domain.durations import parse_duration
-    from mainspring.store.reading import read_clock
 
     if text is None:
         return None
@@ -200,147 +201,129 @@ async def _since(client: Client, text: str | None) -> datetime | None:
     if moment is not None:
         return moment
     length = timedelta(seconds=parse_duration(text, what="`--since`"))
-    return await client.ask(read_clock) - length
+    return await clock(client) - length
 
 
 async def given_letters(
-    client: Client, which: str, task: str | None
-) -> tuple[UUID | None, list[Letter]]:
-    """The group that was meant, or the dead letters of the run that was."""
-    import re
+    client: HttpClient, which: str, task: str | None = None
+) -> tuple[int, list[DeadLetter]]:
+    """The run that was meant, and its dead letters, or those of one task of it."""
+    from mainspring.cli.named import named_run
+    from mainspring.domain.errors import NotFoundError
 
-    from mainspring.cli.given import given_run, given_task
-    from mainspring.domain.errors import InputError, NotFoundError
-    from mainspring.store import dead_letters, reading
-
-    if re.fullmatch(r"e-[0-9a-f]{4,32}", which):
-        if task is not None:
-            raise InputError(
-                f"`{which}` is a group, whose letters are all of one task",
-                hint="give the run to name a task of it",
-            )
-        return await client.ask(dead_letters.find_likeness, which[2:]), []
-    run = await client.ask(reading.read_run, await given_run(client, which))
-    letters = await client.ask(dead_letters.letters_of_run, run.id)
-    if task is not None:
-        node = given_task(await client.ask(reading.read_spec, run), run.id, task)
-        letters = [letter for letter in letters if letter.task_id == run.id + node]
+    run_id = await named_run(client, which)
+    letters = (await client.dead_letters.list_of_run(run_id, task=task)).items
     if not letters:
-        what = f"task `{task}` of run {run.id} is no dead letter"
+        what = f"task `{task}` of run {run_id} is no dead letter"
         raise NotFoundError(
-            what if task is not None else f"run {run.id} has no dead letter",
-            hint=f"`mainspring run show {run.id}` tells how it stands",
+            what if task is not None else f"run {run_id} has no dead letter",
+            hint=f"`mainspring run show {run_id}` tells how it stands",
         )
-    return None, letters
+    return run_id, letters
 
 
 # --- showing ------------------------------------------------------------------------------
 
 
-async def _list(client: Client, wanted: Filter, as_json: bool) -> None:
+async def _list(client: HttpClient, wanted: Filter, as_json: bool) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint, print_json, table
-    from mainspring.cli.words import ago, number, safe
-    from mainspring.store import letter_shapes
+    from mainspring.cli.words import ago, error_words, number, safe
     from mainspring.store.dead_letters import LETTERS_COUNTED_MAX
-    from mainspring.store.reading import read_clock
 
-    groups = (await choose(client, wanted)).groups
+    groups = await chosen_groups(client, wanted)
     if as_json:
-        print_json([letter_shapes.letter_group(group) for group in groups])
+        print_json(groups)
         return
     out = console()
     if not groups:
         out.print("There are no dead letters." if wanted.empty else "There are no such letters.")
         return
-    now = await client.ask(read_clock)
+    now = await clock(client)
     lines = table(
         "group", "dag", "task", "count", "first", "last", "run", "error", right=["count", "run"]
     )
     for group in groups:
         lines.add_row(
-            letter_shapes.group_id(group.likeness),
+            group.id,
             safe(group.dag),
             safe(group.task),
-            number(group.letters, at_most=LETTERS_COUNTED_MAX),
+            number(group.count, at_most=LETTERS_COUNTED_MAX),
             ago(group.first_at, now),
             ago(group.last_at, now),
-            str(group.run_id),
-            group_words(group),
+            str(group.example.run),
+            error_words(group.error_type, group.message),
         )
     out.print(lines)
     if out.is_terminal:
         out.print(faint("look at one: mainspring dlq show GROUP"))
 
 
-async def _list_discarded(client: Client, wanted: Filter, as_json: bool) -> None:
-    from mainspring.cli.given import given_dag
+async def _list_discarded(client: HttpClient, wanted: Filter, as_json: bool) -> None:
+    from mainspring.cli.named import clock
     from mainspring.cli.output import console, faint, print_json, table
     from mainspring.cli.words import ago, error_words, safe
-    from mainspring.store import letter_shapes
-    from mainspring.store.dead_letters import list_discarded
-    from mainspring.store.reading import read_clock
 
-    dag_id = (await given_dag(client, wanted.dag)).id if wanted.dag is not None else None
-    found = await client.ask(
-        list_discarded,
-        dag_id=dag_id,
-        task=wanted.task,
-        since=await _since(client, wanted.since),
-        limit=_DISCARDED_MAX,
-    )
-    full = len(found) == _DISCARDED_MAX
-    if wanted.error is not None:
-        text = wanted.error.casefold()
-        errors = ((each, each.letter.error) for each in found)
-        found = [
-            each for each, error in errors if text in f"{error.type}: {error.message}".casefold()
-        ]
+    found, cursor, since = [], None, await given_since(client, wanted.since)
+    for _ in range(_DISCARDED_MAX // _PAGE):
+        page = await client.dead_letters.list_discarded(
+            dag=wanted.dag,
+            task=wanted.task,
+            error=wanted.error,
+            since=since,
+            limit=_PAGE,
+            cursor=cursor,
+        )
+        found += page.items
+        if (cursor := page.next) is None:
+            break
     if as_json:
-        print_json([letter_shapes.discarded_letter(each) for each in found])
+        print_json(found)
         return
     out = console()
     if not found:
         out.print("No dead letter was discarded." if wanted.empty else "There are no such letters.")
         return
-    now = await client.ask(read_clock)
+    now = await clock(client)
     lines = table("run", "dag", "task", "failed", "discarded", "by", "note", "error", right=["run"])
-    for each in found:
-        letter = each.letter
+    for letter in found:
         lines.add_row(
-            str(letter.run_id),
+            str(letter.run),
             safe(letter.dag),
             safe(letter.task),
             ago(letter.failed_at, now),
-            ago(each.at, now),
-            safe(each.who),
-            safe(each.note),
+            ago(letter.discarded_at, now),
+            safe(letter.discarded_by),
+            safe(letter.note),
             error_words(letter.error.type, letter.error.message),
         )
     out.print(lines)
-    if full:
+    if cursor is not None:
         out.print(faint(f"the last {_DISCARDED_MAX:,} were looked at"))
 
 
-async def _show(client: Client, which: str, limit: int, as_json: bool) -> None:
+async def _show(client: HttpClient, which: str, limit: int, as_json: bool) -> None:
+    from mainspring.cli.named import clock as read_clock
     from mainspring.cli.output import console, faint, heading, indented, print_json, table
     from mainspring.cli.words import ago, clock, counted, error_words, safe, safe_lines
-    from mainspring.store import dead_letters, letter_shapes
-    from mainspring.store.reading import read_clock
 
-    likeness, letters = await given_letters(client, which, None)
-    if likeness is not None:
-        letters = await client.ask(dead_letters.page_letters, likeness, limit=limit + 1)
+    letters: list[DeadLetter] = []
+    if is_group(which):
+        async for letter in client.dead_letters.each_group(which, limit=min(limit + 1, _PAGE)):
+            letters.append(letter)
+            if len(letters) > limit:
+                break
+    else:
+        _, letters = await given_letters(client, which)
     more, letters = len(letters) > limit, letters[:limit]
     if as_json:
-        print_json(
-            {"more": more, "letters": [letter_shapes.dead_letter(letter) for letter in letters]}
-        )
+        print_json({"more": more, "letters": letters})
         return
-    out, now = console(), await client.ask(read_clock)
+    out, now = console(), await read_clock(client)
     lines = table("run", "dag", "task", "failed", "attempt", "error", right=["run", "attempt"])
     for letter in letters:
         lines.add_row(
-            str(letter.run_id),
+            str(letter.run),
             safe(letter.dag),
             safe(letter.task),
             f"{ago(letter.failed_at, now)} ({clock(letter.failed_at)})",
@@ -352,14 +335,7 @@ async def _show(client: Client, which: str, limit: int, as_json: bool) -> None:
         out.print(faint(f"and more than {counted(limit, 'letter')}: `--limit` shows more"))
     last = letters[-1]
     out.print()
-    out.print(heading(f"why {safe(last.task)} of run {last.run_id} failed"))
+    out.print(heading(f"why {safe(last.task)} of run {last.run} failed"))
     told = last.error.trace or f"{last.error.type}: {last.error.message}"
     out.print(indented(safe_lines(told).rstrip()))
-    out.print(faint(f"\nits log: mainspring run logs {last.run_id}"))
-
-
-def group_words(group: Group) -> str:
-    from mainspring.cli.words import error_words
-    from mainspring.domain.dead_letters import common_words
-
-    return error_words(group.error.type, common_words(group.error.message))
+    out.print(faint(f"\nits log: mainspring run logs {last.run}"))

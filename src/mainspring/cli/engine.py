@@ -23,6 +23,8 @@ def engine(dags: Path | Repository | None, home: Path | None, metrics_port: int 
     Several may run; one at a time does the work and the others stand by.
     """
     from mainspring.app import run_engine
+    from mainspring.cli.session import check_beside_database
     from mainspring.config import load_config
 
+    check_beside_database(home)
     return run_engine(load_config(home=home, dags=dags, metrics_port=metrics_port))

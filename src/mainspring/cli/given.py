@@ -1,4 +1,4 @@
-"""Parameters, instants and run references, from what was typed."""
+"""Parameters and instants, from what was typed, and who typed it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from mainspring.cli.words import parse_moment
-from mainspring.domain.errors import InputError, NotFoundError
-from mainspring.domain.names import closest, shown
+from mainspring.domain.errors import InputError
+from mainspring.domain.names import shown
 from mainspring.domain.parameters import parse_cli_value
 from mainspring.domain.specs import PAYLOAD_BYTES_MAX, DagSpec
-
-if TYPE_CHECKING:
-    from mainspring.client import Client
-    from mainspring.store.dags import DagRow
 
 
 def given_parameters(spec: DagSpec, pairs: Sequence[str], document: str | None) -> dict[str, Any]:
@@ -49,52 +45,6 @@ def given_moment(text: str, option: str = "--at") -> datetime:
             hint="write it like `2026-11-15T01:00Z`, or `2026-11-15 01:00` in your own zone",
         )
     return moment
-
-
-async def given_dag(client: Client, name: str) -> DagRow:
-    """The dag of this name, or an error that knows the nearest one."""
-    from mainspring.store import reading
-
-    try:
-        return await client.dag(name)
-    except NotFoundError as error:
-        known = [dag.name for dag in await client.ask(reading.list_dags)]
-        raise NotFoundError(error.message, hint=closest(name, known) or error.hint) from None
-
-
-async def given_run(client: Client, text: str) -> int:
-    """A run's id, `last` for the newest run of all, or a dag's name for its newest."""
-    from mainspring.store import reading
-
-    if text.isascii() and text.isdigit():
-        return int(text)
-    if text == "last":
-        run_id = await client.ask(reading.find_last_run, None)
-        if run_id is None:
-            raise NotFoundError(
-                "there is no run yet", hint="start one with `mainspring dag trigger`"
-            )
-        return run_id
-    dag_id = await client.ask(reading.find_dag, text)
-    if dag_id is None:
-        known = [dag.name for dag in await client.ask(reading.list_dags)]
-        raise NotFoundError(
-            f"{shown(text)} is neither a run's number nor a dag",
-            hint=closest(text, known) or "`mainspring run list` shows what there is",
-        )
-    run_id = await client.ask(reading.find_last_run, dag_id)
-    if run_id is None:
-        raise NotFoundError(
-            f"dag {shown(text)} has not run yet", hint=f"start it: `mainspring dag trigger {text}`"
-        )
-    return run_id
-
-
-def given_task(spec: DagSpec, run_id: int, name: str) -> int:
-    """The number of a run's task."""
-    from mainspring.store.reading import node_named
-
-    return node_named(spec, run_id, name)
 
 
 def person() -> str:

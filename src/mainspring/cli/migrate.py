@@ -23,8 +23,10 @@ from mainspring.cli.options import home_option, json_option
 def migrate(check: bool, before_only: bool, as_json: bool, home: Path | None) -> int:
     """Bring the database's schema up to date. Repeating it changes nothing."""
     from mainspring.cli.output import console, faint, print_json
+    from mainspring.cli.session import check_beside_database
     from mainspring.config import database_url, load_config
 
+    check_beside_database(home)
     url = database_url(load_config(home=home))
     names = asyncio.run(_pending(url, before_only) if check else _migrate(url, before_only))
     if as_json:

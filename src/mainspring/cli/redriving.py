@@ -4,40 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Protocol
 
 import click
+import msgspec
 
-from mainspring.cli.dlq import Choice, Filter, choose, given_letters
+from mainspring.cli.dlq import Filter, chosen_groups, given_letters, given_since, is_group
 from mainspring.cli.errors import DONE, FAILED
-from mainspring.cli.given import person
+from mainspring.cli.named import clock
 from mainspring.cli.output import console, error_console, faint, print_json
 from mainspring.cli.words import counted, safe
-from mainspring.client import Client
-from mainspring.client.redriving import (
-    BATCH,
-    Chosen,
-    Redriven,
-    Verb,
-    page_chosen,
-    redrive,
-    told_discarded,
-    told_retried,
-)
 from mainspring.domain.errors import InputError, UnavailableError
 from mainspring.domain.names import listed
-from mainspring.store import dead_letters
-from mainspring.store.dead_letters import Letter
-from mainspring.store.reading import read_clock
-from mainspring.store.runs import Deed
+from mainspring.http import HttpClient
+from mainspring.http.models import LetterFilter, LetterOf
+from mainspring.store.letter_shapes import (
+    LettersDiscarded,
+    LettersLeft,
+    LettersRetried,
+    SomeRetried,
+)
 
+BATCH = 100
+"""How many letters a request deals with, so that one can see how it goes on."""
 _LEFT_SHOWN = 10
 
 
 class Order(NamedTuple):
-    verb: Verb
+    verb: Literal["retry", "discard"]
     note: str
     yes: bool
     as_json: bool
@@ -47,37 +44,38 @@ class Order(NamedTuple):
         return "retried" if self.verb == "retry" else "discarded"
 
 
+class _Meant(msgspec.Struct, frozen=True):
+    """What the order is about, as a request says it."""
+
+    total: int
+    groups_count: int = 0
+    groups: list[str] = []
+    letters: list[LetterOf] = []
+    filter: LetterFilter | None = None
+
+
+class _Sums(msgspec.Struct):
+    """What it came to so far."""
+
+    done: int = 0
+    left: dict[int, LettersLeft] = {}
+    """By run, which is told once."""
+    ended: str | None = None
+    """Why it came to an early end."""
+
+
 async def carry_out(
-    client: Client, order: Order, which: str | None, task: str | None, wanted: Filter
+    client: HttpClient, order: Order, which: str | None, task: str | None, wanted: Filter
 ) -> int:
-    until = await client.ask(read_clock)
-    letters: list[Letter] | None = None
-    if which is None:
-        choice = await choose(client, wanted, until)
-    else:
-        likeness, letters = await given_letters(client, which, task)
-        groups = []
-        if likeness is not None:
-            letters = None
-            groups = [
-                group
-                for group in await client.ask(dead_letters.list_groups, until=until)
-                if group.likeness == likeness
-            ]
-        choice = Choice(groups, None, until)
-    total = len(letters) if letters is not None else sum(g.letters for g in choice.groups)
-    if total > 1 and not order.yes:
-        _ask(order, total, len(choice.groups))
-    sums = Redriven()
-    chosen = Chosen([group.likeness for group in choice.groups], choice.since, choice.until)
-    batches = _given(letters) if letters is not None else page_chosen(client, chosen)
-    by = Deed(person(), order.note)
+    # What fails from now on waits for another look.
+    until = await clock(client)
+    meant = await _meant(client, which, task, wanted, until)
+    if meant.total > 1 and not order.yes:
+        _ask(order, meant.total, meant.groups_count)
+    sums = _Sums()
     try:
-        with _progress(order, total) as progress:
-            async for batch in batches:
-                together = chosen if letters is None else None
-                await redrive(client, order.verb, batch, together, by, sums)
-                progress.dealt_with(len(batch))
+        with _progress(order, meant.total) as progress:
+            await _in_steps(client, order, meant, sums, progress)
     except (asyncio.CancelledError, UnavailableError) as error:
         sums.ended = str(error) or "interrupted"
         _tell(order, sums)
@@ -85,7 +83,56 @@ async def carry_out(
             return FAILED
         raise
     _tell(order, sums)
-    return FAILED if sums.left else DONE
+    return FAILED if sums.left or sums.ended else DONE
+
+
+async def _meant(
+    client: HttpClient, which: str | None, task: str | None, wanted: Filter, until: datetime
+) -> _Meant:
+    if which is None:
+        groups = await chosen_groups(client, wanted, until)
+        since = await given_since(client, wanted.since)
+        return _Meant(
+            sum(group.count for group in groups),
+            len(groups),
+            filter=LetterFilter(
+                dag=wanted.dag, task=wanted.task, error=wanted.error, since=since, until=until
+            ),
+        )
+    if is_group(which):
+        if task is not None:
+            raise InputError(
+                f"`{which}` is a group, whose letters are all of one task",
+                hint="give the run to name a task of it",
+            )
+        groups = (await client.dead_letters.list(group=which)).items
+        return _Meant(sum(group.count for group in groups), len(groups), [which])
+    run_id, letters = await given_letters(client, which, task)
+    return _Meant(len(letters), letters=[LetterOf(run=run_id, task=task)])
+
+
+async def _in_steps(
+    client: HttpClient, order: Order, meant: _Meant, sums: _Sums, progress: _Progress
+) -> None:
+    letters = client.dead_letters
+    ask = letters.retry_letters if order.verb == "retry" else letters.discard_letters
+    cursor: str | None = None
+    while True:
+        told = await ask(
+            groups=meant.groups,
+            letters=meant.letters,
+            filter=meant.filter,
+            note=order.note,
+            limit=BATCH,
+            cursor=cursor,
+        )
+        done = told.retried if isinstance(told, SomeRetried) else told.discarded
+        sums.done += done
+        sums.left |= {each.run: each for each in told.left}
+        progress.dealt_with(done + sum(len(each.tasks) for each in told.left))
+        if (cursor := told.next) is None:
+            sums.ended = told.ended
+            return
 
 
 def _ask(order: Order, total: int, groups: int) -> None:
@@ -97,13 +144,6 @@ def _ask(order: Order, total: int, groups: int) -> None:
             hint="add `--yes` if that is what you want",
         )
     click.confirm(f"{order.verb.capitalize()} {counted(total, 'dead letter')}{of}?", abort=True)
-
-
-# --- batch by batch -----------------------------------------------------------------------
-
-
-async def _given(letters: list[Letter]) -> AsyncIterator[list[Letter]]:
-    yield letters
 
 
 # --- in sight -----------------------------------------------------------------------------
@@ -145,16 +185,20 @@ def _progress(order: Order, total: int) -> Iterator[_Progress]:
         yield _Bar(bar, bar.add_task(order.done, total=total))
 
 
-def _tell(order: Order, sums: Redriven) -> None:
+def _tell(order: Order, sums: _Sums) -> None:
+    left = list(sums.left.values())
     if order.as_json:
-        print_json(told_retried(sums) if order.verb == "retry" else told_discarded(sums))
+        if order.verb == "retry":
+            print_json(LettersRetried(retried=sums.done, left=left, ended=sums.ended))
+        else:
+            print_json(LettersDiscarded(discarded=sums.done, left=left, ended=sums.ended))
         return
     out = console()
     out.print(f"{counted(sums.done, 'dead letter')} {order.done}.")
-    for each in sums.left[:_LEFT_SHOWN]:
-        out.print(f"left: run {each.run_id}, {safe(listed(each.tasks))}: {safe(each.reason)}")
+    for each in left[:_LEFT_SHOWN]:
+        out.print(f"left: run {each.run}, {safe(listed(each.tasks))}: {safe(each.reason)}")
         out.print(faint(f"      {safe(each.hint)}"))
-    if len(sums.left) > _LEFT_SHOWN:
-        out.print(f"and {counted(len(sums.left) - _LEFT_SHOWN, 'other run')}; `--json` lists all")
+    if len(left) > _LEFT_SHOWN:
+        out.print(f"and {counted(len(left) - _LEFT_SHOWN, 'other run')}; `--json` lists all")
     if sums.ended:
         out.print(f"It ended early: {safe(sums.ended)}. Give the command again to go on.")

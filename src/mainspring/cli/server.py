@@ -42,8 +42,10 @@ def server(
     import msgspec
 
     from mainspring.app import run_server
+    from mainspring.cli.session import check_beside_database
     from mainspring.config import load_config
 
+    check_beside_database(home)
     config = load_config(home=home)
     listening = msgspec.structs.replace(
         config.listening,

@@ -1,6 +1,6 @@
 """`mainspring simulate`: every fire of an installation on a virtual clock, and when they pile up.
 
-With a folder of dags it asks no database. What cannot be known beforehand is said, not guessed:
+With a folder of dags it asks nobody. What cannot be known beforehand is said, not guessed:
 how long runs take, and so what `overlap` does.
 """
 
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mainspring.bundles.report import FileProblem
-    from mainspring.client import Client
+    from mainspring.http import HttpClient
     from mainspring.schedule.simulating import Load, Range, SimulatedFire, SimulatedSchedule
     from mainspring.schedule.zones import Zone
 
 LINES_SHOWN = 20
+_PAGE = 500
+"""How many schedules one request tells."""
 _BUSIEST = 5
 _NAMED = 3
 _SLOW_FROM = 50
@@ -69,11 +71,11 @@ def simulate(
 ) -> int:
     """Every fire of all schedules, and how many start together.
 
-    Of the dags in FOLDER, without a database; else of the schedules in the database. How long runs
-    take is not known here: fires that `overlap` would skip or hold back count like any other.
+    Of the dags in FOLDER, without asking; else of the schedules that are stored. How long runs take
+    is not known here: fires that `overlap` would skip or hold back count like any other.
     """
     from mainspring.cli.given import given_moment
-    from mainspring.cli.session import with_client
+    from mainspring.cli.session import with_http
     from mainspring.schedule.simulating import range_of
     from mainspring.schedule.zones import zone_named
 
@@ -90,7 +92,7 @@ def simulate(
             raise InputError(f"there is no folder `{folder}`")
         found = asyncio.run(_in_folder(folder.resolve()))
     else:
-        found = with_client(home, _stored, with_paused)
+        found = with_http(home, _stored, with_paused)
     load = _measured(found.schedules, within)
     if as_json:
         _print_document(found, load, within, limit)
@@ -99,18 +101,22 @@ def simulate(
     return FAILED if found.problems else DONE
 
 
-async def _stored(client: Client, with_paused: bool) -> _Found:
+async def _stored(client: HttpClient, with_paused: bool) -> _Found:
     from mainspring.cli.words import counted
-    from mainspring.schedule.calendars import Calendar
+    from mainspring.schedule.calendars import Calendar, CalendarSpec
     from mainspring.schedule.simulating import SimulatedSchedule
     from mainspring.schedule.timetable import Timetable
-    from mainspring.store.schedule_changes import read_calendars
-    from mainspring.store.schedule_reading import ScheduleState, list_schedules
+    from mainspring.store.schedule_reading import ScheduleState
 
-    lines = await client.ask(list_schedules)
-    specs = await client.ask(read_calendars)
+    lines = [line async for line in client.schedules.each(limit=_PAGE)]
     named = {name for line in lines for name in line.spec.exclude}
-    calendars = {name: Calendar(specs[name]) for name in sorted(named & specs.keys())}
+    calendars = {
+        each.name: Calendar(
+            CalendarSpec(tuple(each.dates), tuple(each.weekdays), each.country, each.subdivision)
+        )
+        for each in ((await client.calendars.list()).items if named else ())
+        if each.name in named
+    }
     paused = [line for line in lines if line.state is ScheduleState.PAUSED]
     notes = []
     if paused and not with_paused:

@@ -16,11 +16,9 @@ import msgspec
 
 from mainspring.client.client import Client
 from mainspring.domain.errors import ConflictError, NotFoundError
-from mainspring.store import dead_letters, letter_shapes
+from mainspring.store import dead_letters
 from mainspring.store.dead_letters import Letter
 from mainspring.store.runs import Deed
-
-BATCH = 100
 
 Verb = Literal["retry", "discard"]
 
@@ -42,28 +40,44 @@ class Left(NamedTuple):
     hint: str
 
 
+class Place(NamedTuple):
+    """A letter's, among all that were chosen."""
+
+    likeness: UUID
+    failed_at: datetime
+    task_id: int
+
+
 class Redriven(msgspec.Struct):
     """What it came to so far."""
 
     done: int = 0
     left: list[Left] = []
+    runs_left: set[int] = set()
     ended: str = ""
     """Why it came to an early end."""
+    last: Place | None = None
+    """If there is more to do: of the last that was dealt with."""
 
 
-async def page_chosen(client: Client, chosen: Chosen) -> AsyncIterator[list[Letter]]:
-    for likeness in chosen.likenesses:
-        after: Letter | None = None
+async def page_chosen(
+    client: Client, chosen: Chosen, *, after: Place | None = None, rows: int
+) -> AsyncIterator[list[Letter]]:
+    """In an order that stays the same, those that come after this place."""
+    for likeness in sorted(chosen.likenesses):
+        if after is not None and likeness < after.likeness:
+            continue
+        place = after[1:] if after is not None and likeness == after.likeness else None
         while batch := await client.ask(
             dead_letters.page_letters,
             likeness,
-            after=None if after is None else after.place,
+            after=place,
             since=chosen.since,
             until=chosen.until,
-            limit=BATCH,
+            limit=rows,
         ):
             yield batch
-            after = batch[-1]
+            place = batch[-1].place
 
 
 async def redrive(
@@ -79,6 +93,8 @@ async def redrive(
         so_far.done += await client.ask(dead_letters.discard_letters, letters, by)
         return
     for run_id, of_run in _in_runs(letters).items():
+        if run_id in so_far.runs_left:
+            continue
         if chosen is not None:
             of_run = await _all_of_run(client, run_id, chosen)
         try:
@@ -87,6 +103,7 @@ async def redrive(
         except (ConflictError, NotFoundError) as error:
             names = [letter.task for letter in of_run]
             so_far.left.append(Left(run_id, names, error.message, error.hint))
+            so_far.runs_left.add(run_id)
 
 
 async def _all_of_run(client: Client, run_id: int, chosen: Chosen) -> list[Letter]:
@@ -106,24 +123,3 @@ def _in_runs(letters: Sequence[Letter]) -> dict[int, list[Letter]]:
     for letter in letters:
         found.setdefault(letter.run_id, []).append(letter)
     return found
-
-
-def told_retried(found: Redriven) -> letter_shapes.LettersRetried:
-    return letter_shapes.LettersRetried(
-        retried=found.done, left=_told_left(found), ended=found.ended or None
-    )
-
-
-def told_discarded(found: Redriven) -> letter_shapes.LettersDiscarded:
-    return letter_shapes.LettersDiscarded(
-        discarded=found.done, left=_told_left(found), ended=found.ended or None
-    )
-
-
-def _told_left(found: Redriven) -> list[letter_shapes.LettersLeft]:
-    return [
-        letter_shapes.LettersLeft(
-            run=each.run_id, tasks=each.tasks, reason=each.reason, hint=each.hint
-        )
-        for each in found.left
-    ]

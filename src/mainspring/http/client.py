@@ -1482,6 +1482,7 @@ class DeadLetters:
         error: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        group: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[letter_shapes.LetterGroup]:
@@ -1497,6 +1498,7 @@ class DeadLetters:
                     "error": error,
                     "since": since,
                     "until": until,
+                    "group": group,
                     "limit": limit,
                     "cursor": cursor,
                 },
@@ -1512,6 +1514,7 @@ class DeadLetters:
         error: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        group: str | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[letter_shapes.LetterGroup]:
         """As `list`, all of them; `limit`: how many are asked for at a time."""
@@ -1523,6 +1526,7 @@ class DeadLetters:
                 error=error,
                 since=since,
                 until=until,
+                group=group,
                 limit=limit,
                 cursor=cursor,
             )
@@ -1557,24 +1561,99 @@ class DeadLetters:
                 return
             cursor = page.next
 
+    async def list_discarded(
+        self,
+        *,
+        dag: str | None = None,
+        task: str | None = None,
+        error: str | None = None,
+        since: datetime | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page[letter_shapes.DiscardedLetter]:
+        """Letters that were taken off the list, by whom and why; the last comes first.
+
+        With `error` a page may hold less than was asked for and still have a `next`.
+        """
+        return await self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/dead-letters/discarded",
+                {},
+                {
+                    "dag": dag,
+                    "task": task,
+                    "error": error,
+                    "since": since,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            Page[letter_shapes.DiscardedLetter],
+        )
+
+    async def each_discarded(
+        self,
+        *,
+        dag: str | None = None,
+        task: str | None = None,
+        error: str | None = None,
+        since: datetime | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[letter_shapes.DiscardedLetter]:
+        """As `list_discarded`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.list_discarded(
+                dag=dag, task=task, error=error, since=since, limit=limit, cursor=cursor
+            )
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def list_of_run(
+        self, run: int, /, *, task: str | None = None
+    ) -> Page[letter_shapes.DeadLetter]:
+        """The dead letters of a run, in the order of its tasks."""
+        return await self._asker.ask(
+            "GET",
+            target("/api/v1/runs/{run}/dead-letters", {"run": run}, {"task": task}),
+            Page[letter_shapes.DeadLetter],
+        )
+
     async def retry_letters(
         self,
         *,
         groups: Sequence[str] | UnsetType = UNSET,
         letters: Sequence[models.LetterOf] | UnsetType = UNSET,
+        filter: models.LetterFilter | None = None,
         note: str = "",
+        limit: int = 2000,
+        cursor: str | None = None,
         idempotency_key: str | None = None,
-    ) -> letter_shapes.LettersRetried:
+    ) -> letter_shapes.SomeRetried:
         """Run dead letters again: each in its own run, with what comes after it.
 
         What cannot be retried now is `left`, with the reason. Of very many some are dealt with;
-        `ended` then says so, and the rest is there for another request.
+        `ended` then says so, and the same with `next` as `cursor` goes on. What fails again
+        meanwhile waits for another look.
         """
         return await self._asker.ask(
             "POST",
             target("/api/v1/dead-letters/retry", {}, {}),
-            letter_shapes.LettersRetried,
-            content=body({"groups": groups, "letters": letters, "note": note}),
+            letter_shapes.SomeRetried,
+            content=body(
+                {
+                    "groups": groups,
+                    "letters": letters,
+                    "filter": given(filter),
+                    "note": note,
+                    "limit": limit,
+                    "cursor": given(cursor),
+                }
+            ),
             headers={"Idempotency-Key": idempotency_key},
         )
 
@@ -1583,38 +1662,50 @@ class DeadLetters:
         *,
         groups: Sequence[str] | UnsetType = UNSET,
         letters: Sequence[models.LetterOf] | UnsetType = UNSET,
+        filter: models.LetterFilter | None = None,
         note: str = "",
+        limit: int = 2000,
+        cursor: str | None = None,
         idempotency_key: str | None = None,
-    ) -> letter_shapes.LettersDiscarded:
+    ) -> letter_shapes.SomeDiscarded:
         """Take dead letters off the list. Their runs stay as they are, in history."""
         return await self._asker.ask(
             "POST",
             target("/api/v1/dead-letters/discard", {}, {}),
-            letter_shapes.LettersDiscarded,
-            content=body({"groups": groups, "letters": letters, "note": note}),
+            letter_shapes.SomeDiscarded,
+            content=body(
+                {
+                    "groups": groups,
+                    "letters": letters,
+                    "filter": given(filter),
+                    "note": note,
+                    "limit": limit,
+                    "cursor": given(cursor),
+                }
+            ),
             headers={"Idempotency-Key": idempotency_key},
         )
 
     async def retry_group(
         self, group: str, /, *, note: str = "", idempotency_key: str | None = None
-    ) -> letter_shapes.LettersRetried:
+    ) -> letter_shapes.SomeRetried:
         """Run all dead letters of a group again."""
         return await self._asker.ask(
             "POST",
             target("/api/v1/dead-letters/{group}/retry", {"group": group}, {}),
-            letter_shapes.LettersRetried,
+            letter_shapes.SomeRetried,
             content=body({"note": note}),
             headers={"Idempotency-Key": idempotency_key},
         )
 
     async def discard_group(
         self, group: str, /, *, note: str = "", idempotency_key: str | None = None
-    ) -> letter_shapes.LettersDiscarded:
+    ) -> letter_shapes.SomeDiscarded:
         """Take all dead letters of a group off the list."""
         return await self._asker.ask(
             "POST",
             target("/api/v1/dead-letters/{group}/discard", {"group": group}, {}),
-            letter_shapes.LettersDiscarded,
+            letter_shapes.SomeDiscarded,
             content=body({"note": note}),
             headers={"Idempotency-Key": idempotency_key},
         )

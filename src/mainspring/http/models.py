@@ -102,3 +102,13 @@ class LetterOf(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     run: int
     task: str | None = None
+
+
+class LetterFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """All dead letters that it leaves; one that says nothing leaves all."""
+
+    dag: str | None = None
+    task: str | None = None
+    error: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None

@@ -76,6 +76,15 @@ class Discarded(msgspec.Struct, frozen=True):
     who: str
     note: str
 
+    @property
+    def place(self) -> tuple[datetime, int]:
+        """Where it stands among those that were discarded."""
+        return self.at, self.letter.task_id
+
+    @property
+    def words(self) -> str:
+        return f"{self.letter.error.type}: {self.letter.error.message}"
+
 
 class Remark(msgspec.Struct, frozen=True):
     """What somebody did to a task by hand, and why."""
@@ -95,6 +104,7 @@ async def list_groups(
     task: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    counted_max: int = LETTERS_COUNTED_MAX,
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[Group]:
     """Those that failed last come first."""
@@ -111,7 +121,7 @@ async def list_groups(
             task,
             since or _ALWAYS,
             until or _NEVER,
-            LETTERS_COUNTED_MAX,
+            counted_max,
         )
         found += [_group(row) for row in rows if row["found"]]
         seen += len(rows)
@@ -177,12 +187,22 @@ async def list_discarded(
     dag_id: int | None = None,
     task: str | None = None,
     since: datetime | None = None,
+    before: tuple[datetime, int] | None = None,
     limit: int = 1_000,
     tenant_id: int = DEFAULT_TENANT,
 ) -> list[Discarded]:
-    """Those that were discarded last come first."""
+    """Those that were discarded last come first; those that come before this place."""
+    discarded_at, task_id = before or (_NEVER, 0)
     rows = await fetch(
-        connection, statement("page_discarded"), tenant_id, dag_id, task, since or _ALWAYS, limit
+        connection,
+        statement("page_discarded"),
+        tenant_id,
+        dag_id,
+        task,
+        since or _ALWAYS,
+        limit,
+        discarded_at,
+        task_id,
     )
     return [Discarded(_letter(row), row["discarded_at"], row["who"], row["note"]) for row in rows]
 

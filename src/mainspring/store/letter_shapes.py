@@ -77,6 +77,18 @@ class LettersDiscarded(Shape, frozen=True, kw_only=True):
     ended: str | None
 
 
+class SomeRetried(LettersRetried, frozen=True, kw_only=True):
+    """What one request came to. `next` is the `cursor` of the request that goes on, if need be."""
+
+    next: str | None
+
+
+class SomeDiscarded(LettersDiscarded, frozen=True, kw_only=True):
+    """What one request came to. `next` is the `cursor` of the request that goes on, if need be."""
+
+    next: str | None
+
+
 def group_id(likeness: UUID) -> str:
     return f"e-{likeness.hex[:8]}"
 

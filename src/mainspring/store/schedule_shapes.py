@@ -43,6 +43,8 @@ class Schedule(Shape, frozen=True, kw_only=True):
     pause: Pause | None
     dag_paused: bool
     next_fire_at: datetime | None
+    cursor_at: datetime
+    """Fires up to here are decided, and counted in `fired`."""
     last_fire_at: datetime | None
     last_run_id: int | None
     last_run_state: RunState | None
@@ -195,6 +197,7 @@ def _fields(line: ScheduleLine) -> dict[str, Any]:
         "pause": pause,
         "dag_paused": line.dag_paused,
         "next_fire_at": line.next_fire_at,
+        "cursor_at": line.cursor_at,
         "last_fire_at": line.last_fire_at,
         "last_run_id": line.last_run_id,
         "last_run_state": None,

@@ -67,8 +67,15 @@ async def test_a_command_prints_the_same_through_a_server_as_beside_the_database
         ("schedule", "diff", "new", "--dag", "orders", "--cron", "0 2 * * *", *SOON),
         ("backfill", "list", "--dag", "orders"),
         ("backfill", "show", 9),
+        ("simulate", *SOON),
         ("calendar", "list"),
         ("calendar", "show", "nobody"),
+        ("dlq", "list"),
+        ("dlq", "list", "--discarded"),
+        ("dlq", "list", "--dag", "ordres"),
+        ("dlq", "show", failed),
+        ("dlq", "show", "e-00000000"),
+        ("dlq", "retry", failed, "t9"),
         ("queue", "list"),
         ("queue", "show", "default"),
         ("queue", "show", "defualt"),
@@ -127,9 +134,10 @@ async def test_a_command_that_asks_the_database_itself_says_so(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MAINSPRING_DATABASE_URL")
-    answer = await command("dlq", "list")
-    assert answer.code == 2
-    assert "MAINSPRING_URL names a server" in answer.err
+    for words in (("migrate",), ("migrate", "--check"), ("engine",), ("server",)):
+        answer = await command(*words)
+        assert answer.code == 2, words
+        assert "MAINSPRING_URL names a server" in answer.err
 
 
 async def test_a_server_looks_and_prunes_where_no_database_is_named(

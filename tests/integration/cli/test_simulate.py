@@ -15,6 +15,8 @@ from mainspring.store.schedule_changes import (
 from tests.integration.cli.conftest import Command
 from tests.support.factory import dag_of
 
+BOTH_ROADS = True
+
 DAY = ("--from", "2026-12-24T00:00Z", "--to", "2026-12-25T00:00Z")
 
 

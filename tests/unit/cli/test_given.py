@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.cli.given import given_moment, given_parameters, given_task
+from mainspring.cli.given import given_moment, given_parameters
 from mainspring.cli.worker import parse_queues
 from mainspring.domain.errors import InputError, NotFoundError
 from mainspring.domain.specs import DagSpec, ParameterSpec, TaskSpec
+from mainspring.store.reading import node_named
 
 SPEC = DagSpec(
     name="sales",
@@ -55,7 +56,7 @@ def test_slips_are_told(pairs: list[str], document: str | None) -> None:
 
 def test_an_unknown_task_is_answered_with_the_names() -> None:
     with pytest.raises(NotFoundError) as caught:
-        given_task(SPEC, 7, "laod")
+        node_named(SPEC, 7, "laod")
     assert caught.value.hint == "did you mean `load`? its tasks are `extract` and `load`"
 
 

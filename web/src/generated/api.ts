@@ -506,6 +506,26 @@ export interface DeadLetterPage {
   readonly next?: string | null;
 }
 
+/** A dead letter that somebody took off the list. */
+export interface DiscardedLetter {
+  readonly group: string;
+  readonly run: number;
+  readonly dag: string;
+  readonly task: string;
+  readonly attempt: number | null;
+  readonly failed_at: string;
+  readonly error: TaskError;
+  readonly discarded_at: string;
+  readonly discarded_by: string;
+  readonly note: string;
+}
+
+/** Some items of a list, in its order. */
+export interface DiscardedLetterPage {
+  readonly items: readonly (DiscardedLetter)[];
+  readonly next?: string | null;
+}
+
 export interface Done {
   readonly done: readonly (number)[];
   readonly left: readonly (Left)[];
@@ -855,6 +875,15 @@ export interface LetterExample {
   readonly error: TaskError;
 }
 
+/** All dead letters that it leaves; one that says nothing leaves all. */
+export interface LetterFilter {
+  readonly dag?: string | null;
+  readonly task?: string | null;
+  readonly error?: string | null;
+  readonly since?: string | null;
+  readonly until?: string | null;
+}
+
 /** Dead letters of one task of a dag that look alike. */
 export interface LetterGroup {
   readonly id: string;
@@ -885,26 +914,12 @@ export interface LetterOf {
   readonly task?: string | null;
 }
 
-/** How many dead letters were taken off the list. */
-export interface LettersDiscarded {
-  readonly discarded: number;
-  readonly left: readonly (LettersLeft)[];
-  readonly ended: string | null;
-}
-
 /** Letters of a run that could not be retried, and why. */
 export interface LettersLeft {
   readonly run: number;
   readonly tasks: readonly (string)[];
   readonly reason: string;
   readonly hint: string;
-}
-
-/** How many dead letters run again. `ended` says why there are more of them, if there are. */
-export interface LettersRetried {
-  readonly retried: number;
-  readonly left: readonly (LettersLeft)[];
-  readonly ended: string | null;
 }
 
 export interface ListOf {
@@ -1508,6 +1523,7 @@ export interface Schedule {
   readonly pause: Pause | null;
   readonly dag_paused: boolean;
   readonly next_fire_at: string | null;
+  readonly cursor_at: string;
   readonly last_fire_at: string | null;
   readonly last_run_id: number | null;
   readonly last_run_state: RunState | null;
@@ -1532,6 +1548,7 @@ export interface ScheduleChange {
   readonly pause: Pause | null;
   readonly dag_paused: boolean;
   readonly next_fire_at: string | null;
+  readonly cursor_at: string;
   readonly last_fire_at: string | null;
   readonly last_run_id: number | null;
   readonly last_run_state: RunState | null;
@@ -1573,6 +1590,7 @@ export interface ScheduleDocument {
   readonly pause: Pause | null;
   readonly dag_paused: boolean;
   readonly next_fire_at: string | null;
+  readonly cursor_at: string;
   readonly last_fire_at: string | null;
   readonly last_run_id: number | null;
   readonly last_run_state: RunState | null;
@@ -1653,6 +1671,22 @@ export interface Skipped {
 
 /** How a task is run, and what a worker counts. */
 export type SlotKind = "async" | "command" | "process" | "thread";
+
+/** What one request came to. `next` is the `cursor` of the request that goes on, if need be. */
+export interface SomeDiscarded {
+  readonly discarded: number;
+  readonly left: readonly (LettersLeft)[];
+  readonly ended: string | null;
+  readonly next: string | null;
+}
+
+/** What one request came to. `next` is the `cursor` of the request that goes on, if need be. */
+export interface SomeRetried {
+  readonly retried: number;
+  readonly left: readonly (LettersLeft)[];
+  readonly ended: string | null;
+  readonly next: string | null;
+}
 
 export interface Started {
   readonly task: number;
@@ -1902,7 +1936,10 @@ export interface VersionsDiffer {
 export interface Which {
   readonly groups?: readonly (string)[];
   readonly letters?: readonly (LetterOf)[];
+  readonly filter?: LetterFilter | null;
   readonly note?: string;
+  readonly limit?: number;
+  readonly cursor?: string | null;
 }
 
 /** When, and how: all of it, also what has its default. */
@@ -2533,7 +2570,7 @@ export interface Operations {
   /** Dead letters by error; what failed last comes first. */
   list_dead_letters: {
     parts: object;
-    query: { dag?: string; task?: string; error?: string; since?: string; until?: string; limit?: number; cursor?: string; fields?: string };
+    query: { dag?: string; task?: string; error?: string; since?: string; until?: string; group?: string; limit?: number; cursor?: string; fields?: string };
     body: undefined;
     answer: LetterGroupPage;
   };
@@ -2544,33 +2581,47 @@ export interface Operations {
     body: undefined;
     answer: DeadLetterPage;
   };
+  /** Letters that were taken off the list, by whom and why; the last comes first. */
+  list_discarded_dead_letters: {
+    parts: object;
+    query: { dag?: string; task?: string; error?: string; since?: string; limit?: number; cursor?: string; fields?: string };
+    body: undefined;
+    answer: DiscardedLetterPage;
+  };
+  /** The dead letters of a run, in the order of its tasks. */
+  list_dead_letters_of_run: {
+    parts: { run: number };
+    query: { task?: string; fields?: string };
+    body: undefined;
+    answer: DeadLetterPage;
+  };
   /** Run dead letters again: each in its own run, with what comes after it. */
   retry_letters: {
     parts: object;
     query: object;
     body: Which | undefined;
-    answer: LettersRetried;
+    answer: SomeRetried;
   };
   /** Take dead letters off the list. Their runs stay as they are, in history. */
   discard_letters: {
     parts: object;
     query: object;
     body: Which | undefined;
-    answer: LettersDiscarded;
+    answer: SomeDiscarded;
   };
   /** Run all dead letters of a group again. */
   retry_group: {
     parts: { group: string };
     query: object;
     body: LetterNote | undefined;
-    answer: LettersRetried;
+    answer: SomeRetried;
   };
   /** Take all dead letters of a group off the list. */
   discard_group: {
     parts: { group: string };
     query: object;
     body: LetterNote | undefined;
-    answer: LettersDiscarded;
+    answer: SomeDiscarded;
   };
   /** What ended in some time, all dags together or one: throughput, failures, durations and lag. */
   show_stats: {
@@ -2838,6 +2889,8 @@ export const OPERATIONS = {
   cancel_backfill: ["POST", "/api/v1/backfills/{backfill}/cancel"],
   list_dead_letters: ["GET", "/api/v1/dead-letters"],
   list_group: ["GET", "/api/v1/dead-letters/{group}"],
+  list_discarded_dead_letters: ["GET", "/api/v1/dead-letters/discarded"],
+  list_dead_letters_of_run: ["GET", "/api/v1/runs/{run}/dead-letters"],
   retry_letters: ["POST", "/api/v1/dead-letters/retry"],
   discard_letters: ["POST", "/api/v1/dead-letters/discard"],
   retry_group: ["POST", "/api/v1/dead-letters/{group}/retry"],

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from mainspring.api.resources.backfills import backfills
 from mainspring.api.resources.calendars import calendars
 from mainspring.api.resources.care import care
-from mainspring.api.resources.dead_letters import dead_letters
 from mainspring.api.resources.engines import engines
 from mainspring.api.resources.fires import fires
 from mainspring.api.resources.grid import grid
@@ -15,6 +14,7 @@ from mainspring.api.resources.jobs import jobs
 from mainspring.api.resources.many_runs import runs
 from mainspring.api.resources.operations import operations
 from mainspring.api.resources.queues import queues
+from mainspring.api.resources.redriving import dead_letters
 from mainspring.api.resources.remote_workers import remote_workers
 from mainspring.api.resources.schedules import schedules
 from mainspring.api.resources.stats import stats

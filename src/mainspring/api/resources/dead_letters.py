@@ -1,11 +1,9 @@
-"""Dead letters: tasks that failed for good, by error, and what becomes of them."""
+"""Dead letters: tasks that failed for good, by error."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
-from uuid import UUID
 
 import msgspec
 from msgspec import Meta
@@ -13,58 +11,56 @@ from msgspec import Meta
 from mainspring.api.calls import Call
 from mainspring.api.pages import Cursor, Fields, Limit, Page, check_fields, cursor_of, place_of
 from mainspring.api.problems import field_refusal
-from mainspring.api.resources.runs import RunId, TaskName, dag_id_of
+from mainspring.api.resources.runs import RunId, dag_id_of
 from mainspring.api.routes import Example, Resource
-from mainspring.client.redriving import (
-    Chosen,
-    Redriven,
-    Verb,
-    page_chosen,
-    redrive,
-    told_discarded,
-    told_retried,
-)
-from mainspring.domain.errors import NotFoundError
-from mainspring.domain.names import shown
-from mainspring.domain.notes import NOTE_LENGTH_MAX
 from mainspring.domain.roles import Role
 from mainspring.store import letter_shapes, reading
 from mainspring.store.connection import Connection
 from mainspring.store.dead_letters import (
+    LETTERS_COUNTED_MAX,
+    Discarded,
     Group,
     Letter,
     find_likeness,
     letters_of_run,
+    list_discarded,
     list_groups,
     page_letters,
 )
-from mainspring.store.runs import Deed
 
 dead_letters = Resource("dead-letters", "Tasks that failed for good, by error.")
 
-LETTERS_MAX = 2_000
-"""How many letters one request deals with, about; it is then asked again for the rest."""
+_NUMBER_MAX = 2**63 - 1
+_LIKENESS_MAX = 2**128 - 1
 
 GroupId = Annotated[
     str,
     Meta(pattern=r"^e-[0-9a-f]{4,32}$", description="A group of dead letters that look alike."),
 ]
 
+OfDag = Annotated[str, Meta(max_length=200, description="Only of this dag.")]
+OfTask = Annotated[str, Meta(max_length=200, description="Only of tasks of this name.")]
+WithError = Annotated[
+    str, Meta(max_length=200, description="Whose type or message has this in it.")
+]
+Since = Annotated[datetime, Meta(description="Failed then or later.", tz=True)]
+Until = Annotated[datetime, Meta(description="Failed then or before.", tz=True)]
+
 _GROUP = Example(path={"group": "e-3f9ac1d2"})
-_NOTED = {"note": "the source is back"}
 
 
-class Letters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    dag: Annotated[str, Meta(max_length=200, description="Only of this dag.")] | None = None
-    task: Annotated[str, Meta(max_length=200, description="Only of tasks of this name.")] | None = (
-        None
-    )
-    error: (
-        Annotated[str, Meta(max_length=200, description="Whose type or message has this in it.")]
-        | None
-    ) = None
-    since: Annotated[datetime, Meta(description="Failed then or later.", tz=True)] | None = None
-    until: Annotated[datetime, Meta(description="Failed then or before.", tz=True)] | None = None
+class LetterFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """All dead letters that it leaves; one that says nothing leaves all."""
+
+    dag: OfDag | None = None
+    task: OfTask | None = None
+    error: WithError | None = None
+    since: Since | None = None
+    until: Until | None = None
+
+
+class Letters(LetterFilter, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    group: GroupId | None = None
     limit: Limit = 50
     cursor: Cursor | None = None
     fields: Fields | None = None
@@ -83,14 +79,13 @@ async def list_dead_letters(call: Call, query: Letters) -> Page[letter_shapes.Le
     before = _place("group", query.cursor)
 
     async def read(connection: Connection) -> list[Group]:
-        dag_id = None if query.dag is None else await dag_id_of(connection, query.dag)
-        return await list_groups(
-            connection, dag_id=dag_id, task=query.task, since=query.since, until=query.until
-        )
+        found = await wanted_groups(connection, query)
+        if query.group is None:
+            return found
+        likeness = await find_likeness(connection, query.group[2:])
+        return [group for group in found if group.likeness == likeness]
 
     groups = sorted(await call.services.read(read), key=_order, reverse=True)
-    if query.error is not None:
-        groups = [group for group in groups if query.error.casefold() in group.words.casefold()]
     if before is not None:
         groups = [group for group in groups if _order(group) < before]
     told = groups[: query.limit]
@@ -98,6 +93,26 @@ async def list_dead_letters(call: Call, query: Letters) -> Page[letter_shapes.Le
     if len(groups) > query.limit:
         last = _cursor("group", *_order(told[-1]))
     return Page([letter_shapes.letter_group(group) for group in told], last)
+
+
+async def wanted_groups(
+    connection: Connection, wanted: LetterFilter, *, counted_max: int = LETTERS_COUNTED_MAX
+) -> list[Group]:
+    """The groups that a filter leaves."""
+    dag_id = None if wanted.dag is None else await dag_id_of(connection, wanted.dag)
+    groups = await list_groups(
+        connection,
+        dag_id=dag_id,
+        task=wanted.task,
+        since=wanted.since,
+        until=wanted.until,
+        counted_max=counted_max,
+    )
+    return [group for group in groups if _has(group.words, wanted.error)]
+
+
+def _has(words: str, error: str | None) -> bool:
+    return error is None or error.casefold() in words.casefold()
 
 
 def _order(group: Group) -> tuple[datetime, int]:
@@ -135,6 +150,81 @@ async def list_group(
     return Page([letter_shapes.dead_letter(letter) for letter in letters], last)
 
 
+class DiscardedLetters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    dag: OfDag | None = None
+    task: OfTask | None = None
+    error: WithError | None = None
+    since: Since | None = None
+    limit: Limit = 50
+    cursor: Cursor | None = None
+    fields: Fields | None = None
+
+
+@dead_letters.get(
+    "/dead-letters/discarded",
+    needs=Role.VIEWER,
+    shared=True,
+    refusals=(404,),
+    example=Example(query={"dag": "daily_sales", "limit": "10"}),
+)
+async def list_discarded_dead_letters(
+    call: Call, query: DiscardedLetters
+) -> Page[letter_shapes.DiscardedLetter]:
+    """Letters that were taken off the list, by whom and why; the last comes first.
+
+    With `error` a page may hold less than was asked for and still have a `next`.
+    """
+    check_fields(letter_shapes.DiscardedLetter, query.fields)
+    before = _place("discarded", query.cursor)
+
+    async def read(connection: Connection) -> list[Discarded]:
+        dag_id = None if query.dag is None else await dag_id_of(connection, query.dag)
+        return await list_discarded(
+            connection,
+            dag_id=dag_id,
+            task=query.task,
+            since=query.since,
+            before=before,
+            limit=query.limit,
+        )
+
+    found = await call.services.read(read)
+    last = None
+    if len(found) == query.limit:
+        last = _cursor("discarded", *found[-1].place)
+    told = [letter_shapes.discarded_letter(each) for each in found if _has(each.words, query.error)]
+    return Page(told, last)
+
+
+class LettersOfRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    task: OfTask | None = None
+    fields: Fields | None = None
+
+
+@dead_letters.get(
+    "/runs/{run}/dead-letters",
+    needs=Role.VIEWER,
+    shared=True,
+    example=Example(path={"run": "4098"}),
+)
+async def list_dead_letters_of_run(
+    call: Call, run: RunId, query: LettersOfRun
+) -> Page[letter_shapes.DeadLetter]:
+    """The dead letters of a run, in the order of its tasks."""
+    check_fields(letter_shapes.DeadLetter, query.fields)
+
+    async def read(connection: Connection) -> list[Letter]:
+        found = await reading.read_run(connection, run)
+        letters = await letters_of_run(connection, run)
+        if query.task is None:
+            return letters
+        spec = await reading.read_spec(connection, found)
+        task_id = run + reading.node_named(spec, run, query.task)
+        return [letter for letter in letters if letter.task_id == task_id]
+
+    return Page([letter_shapes.dead_letter(letter) for letter in await call.services.read(read)])
+
+
 def _cursor(kind: str, at: datetime, number: int) -> str:
     return cursor_of(kind, f"{at.isoformat()} {number}")
 
@@ -144,129 +234,22 @@ def _place(kind: str, cursor: str | None) -> tuple[datetime, int] | None:
     if text is None:
         return None
     at, _, number = text.partition(" ")
+    most = _LIKENESS_MAX if kind == "group" else _NUMBER_MAX
+    return moment_in(at, "query/cursor"), number_in(number, "query/cursor", most)
+
+
+def moment_in(text: str, cursor: str) -> datetime:
+    """What a cursor of ours says, or a refusal if it is none."""
     try:
-        moment = datetime.fromisoformat(at)
-        if moment.tzinfo is None or len(number) > 40 or not number.isdigit():
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
             raise ValueError
-        return moment, int(number)
-    except ValueError:
-        raise field_refusal("query/cursor", "is none of this list") from None
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise field_refusal(cursor, "is none of this list") from None
 
 
-# --- what becomes of them -----------------------------------------------------------------------
-
-Note = Annotated[str, Meta(max_length=NOTE_LENGTH_MAX)]
-
-
-class LetterNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    note: Note = ""
-    """Why; it is kept."""
-
-
-class LetterOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The dead letters of a run, or of one task of it."""
-
-    run: RunId
-    task: TaskName | None = None
-
-
-class Which(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    groups: Annotated[list[GroupId], Meta(max_length=1_000)] = []
-    """All letters of these groups."""
-    letters: Annotated[list[LetterOf], Meta(max_length=1_000)] = []
-    """Those of these runs, or of these tasks of them."""
-    note: Note = ""
-    """Why; it is kept."""
-
-
-@dead_letters.post(
-    "/dead-letters/retry",
-    needs=Role.OPERATOR,
-    refusals=(404,),
-    example=Example(body={"groups": ["e-3f9ac1d2"], **_NOTED}),
-)
-async def retry_letters(call: Call, body: Which) -> letter_shapes.LettersRetried:
-    """Run dead letters again: each in its own run, with what comes after it.
-
-    What cannot be retried now is `left`, with the reason. Of very many some are dealt with; `ended`
-    then says so, and the rest is there for another request.
-    """
-    return told_retried(await _redriven(call, "retry", body))
-
-
-@dead_letters.post(
-    "/dead-letters/discard",
-    needs=Role.OPERATOR,
-    refusals=(404,),
-    example=Example(body={"letters": [{"run": 4098, "task": "extract"}], **_NOTED}),
-)
-async def discard_letters(call: Call, body: Which) -> letter_shapes.LettersDiscarded:
-    """Take dead letters off the list. Their runs stay as they are, in history."""
-    return told_discarded(await _redriven(call, "discard", body))
-
-
-@dead_letters.post(
-    "/dead-letters/{group}/retry",
-    needs=Role.OPERATOR,
-    example=Example(path=_GROUP.path, body=_NOTED),
-)
-async def retry_group(call: Call, group: GroupId, body: LetterNote) -> letter_shapes.LettersRetried:
-    """Run all dead letters of a group again."""
-    return told_retried(await _redriven(call, "retry", Which([group], note=body.note)))
-
-
-@dead_letters.post(
-    "/dead-letters/{group}/discard",
-    needs=Role.OPERATOR,
-    example=Example(path=_GROUP.path, body=_NOTED),
-)
-async def discard_group(
-    call: Call, group: GroupId, body: LetterNote
-) -> letter_shapes.LettersDiscarded:
-    """Take all dead letters of a group off the list."""
-    return told_discarded(await _redriven(call, "discard", Which([group], note=body.note)))
-
-
-async def _redriven(call: Call, verb: Verb, which: Which) -> Redriven:
-    if not which.groups and not which.letters:
-        raise field_refusal("/groups", "nothing is named", hint="name groups, or letters by run")
-    by = Deed(call.who, which.note)
-    # All that is named is looked up before anything is done.
-    chosen, letters = await call.services.read(_meant, which)
-    found, dealt = Redriven(), 0
-    async for batch, together in _batches(call, chosen, letters):
-        if dealt >= LETTERS_MAX:
-            found.ended = f"{dealt:,} letters were dealt with; ask again for the rest"
-            break
-        await redrive(call.services.client, verb, batch, together, by, found)
-        dealt += len(batch)
-    return found
-
-
-async def _batches(
-    call: Call, chosen: Chosen, letters: list[Letter]
-) -> AsyncIterator[tuple[list[Letter], Chosen | None]]:
-    if letters:
-        yield letters, None
-    async for batch in page_chosen(call.services.client, chosen):
-        yield batch, chosen
-
-
-async def _meant(connection: Connection, which: Which) -> tuple[Chosen, list[Letter]]:
-    now = await reading.read_clock(connection)
-    likenesses: dict[UUID, None] = {}
-    for group in which.groups:
-        likenesses[await find_likeness(connection, group[2:])] = None
-    letters: dict[int, Letter] = {}
-    for each in which.letters:
-        run = await reading.read_run(connection, each.run)
-        of_run = [
-            letter
-            for letter in await letters_of_run(connection, run.id)
-            if each.task in (None, letter.task)
-        ]
-        if not of_run:
-            what = f"run {run.id}" if each.task is None else f"{shown(each.task)} of run {run.id}"
-            raise NotFoundError(f"{what} has no dead letter")
-        letters |= {letter.task_id: letter for letter in of_run}
-    return Chosen(list(likenesses), None, now), list(letters.values())
+def number_in(text: str, cursor: str, most: int = _NUMBER_MAX) -> int:
+    if len(text) > 40 or not text.isascii() or not text.isdigit() or int(text) > most:
+        raise field_refusal(cursor, "is none of this list")
+    return int(text)

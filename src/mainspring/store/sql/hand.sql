@@ -78,7 +78,8 @@ order by p.failed_at, p.task_id;
 
 -- name: page_discarded
 -- Letters that were taken off the list, the last first, and by whom.
--- $1 tenant  $2 dag  $3 name of a task  $4 failed since  $5 limit
+-- $1 tenant  $2 dag  $3 name of a task  $4 failed since  $5 limit  $6 discarded before this instant
+-- $7 and task id
 select p.task_id, p.run_id, d.name as dag, p.task, p.term, p.failed_at, p.likeness, a.attempt,
   a.error, p.discarded_at, coalesce(m.who, '') as who, coalesce(m.note, '') as note
 from (
@@ -86,6 +87,7 @@ from (
   where p.tenant_id = $1 and p.discarded_at is not null
     and ($2::int is null or p.dag_id = $2) and ($3::text is null or p.task = $3)
     and p.failed_at >= $4
+    and (p.discarded_at, p.task_id) < ($6::timestamptz, $7::bigint)
   order by p.tenant_id desc, p.discarded_at desc, p.task_id desc
   limit $5) p
 join mainspring.dag d on d.id = p.dag_id
