@@ -394,7 +394,13 @@ CREATE TABLE mainspring.lease (
     beat bigint DEFAULT 0 NOT NULL,
     renewed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     seconds real NOT NULL,
-    draining boolean DEFAULT false NOT NULL
+    draining boolean DEFAULT false NOT NULL,
+    drain text,
+    drain_at timestamp with time zone,
+    drain_by text,
+    drain_note text,
+    CONSTRAINT lease_check CHECK (((drain IS NULL) = (drain_at IS NULL))),
+    CONSTRAINT lease_drain_check CHECK ((drain = ANY (ARRAY['stay'::text, 'stop'::text])))
 )
 WITH (fillfactor='50');
 

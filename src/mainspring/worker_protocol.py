@@ -13,6 +13,7 @@ from uuid import UUID
 
 import msgspec
 
+from mainspring.domain.draining import Drain
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Outcome
 from mainspring.domain.specs import DagSpec
@@ -46,6 +47,8 @@ class Join(msgspec.Struct, frozen=True, kw_only=True):
     host: Annotated[str, msgspec.Meta(max_length=250, pattern=_NO_NUL)] = ""
     pid: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0
     lease_seconds: Annotated[float, msgspec.Meta(ge=1, le=300)] = 15.0
+    drain: Drain | None = None
+    """What it was asked to do when it had a lease before, which it lost."""
 
 
 class Joined(msgspec.Struct, frozen=True):
@@ -96,6 +99,8 @@ class Stop(msgspec.Struct, frozen=True):
 class Renewed(msgspec.Struct, frozen=True):
     now: datetime
     stops: list[Stop]
+    drain: Drain | None = None
+    """Claim no more, as nothing would be given: until it is null again, or then leave (`stop`)."""
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,7 +205,7 @@ class Note(msgspec.Struct, frozen=True):
     """The answer to who waits for notes."""
 
     renew: bool
-    """Renew now: something in hand is to stop."""
+    """Renew now: something in hand is to stop, or the worker is to drain or to go on."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

@@ -185,7 +185,9 @@ async def things(connection: Connection, finished: int) -> dict[str, str]:
     failed = await fail_run(connection, "extract", "connection refused")
     [group] = await list_groups(connection)
     likeness = group_id(group.likeness)
+    worker = await BareWorker.join(connection, DAILY_SALES)
     return {
+        "reports-1": str(worker.id),
         "run": str(finished),
         "schedule": nightly.name,
         "group": likeness,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mainspring.store.connection import Connection
 from mainspring.store.dags import register_dag
-from tests.contract.conftest import DAILY_SALES, Api
+from tests.contract.conftest import DAILY_SALES, Api, CommandLine
 from tests.support.factory import BareWorker, start_run
 
 
@@ -27,3 +27,31 @@ async def test_what_a_worker_has_in_hand_is_told_until_it_is_over(
     assert [each["task"] for each in (await api.get("/workers/tasks")).json()["items"]] != [
         "extract"
     ]
+
+
+async def test_a_worker_is_drained_and_resumed_and_each_list_tells_so(
+    api: Api, command_line: CommandLine, connection: Connection
+) -> None:
+    dag = await register_dag(connection, DAILY_SALES, "snapshot")
+    worker = await BareWorker.join(connection, DAILY_SALES)
+    await start_run(connection, dag, 2)
+    [task] = await worker.claim()
+    asked = await api.post("/workers/bare/drain", json={"note": "new disk"})
+    assert asked.status_code == 200, asked.text
+    told = asked.json()
+    assert (told["changed"], told["drain_before"]) == (True, None)
+    assert (told["worker"]["draining"], told["worker"]["running"]) == (True, {"async": 1})
+    assert told["worker"]["drain"]["note"] == "new disk"
+    assert await worker.claim() == []
+    [line] = await command_line("worker", "list")
+    assert line["drain"] == told["worker"]["drain"]
+    await worker.end(task)
+    resumed = await command_line("worker", "resume", str(worker.id))
+    assert (resumed["changed"], resumed["worker"]["drain"]) == (True, None)
+    assert await worker.claim()
+    again = await api.post("/workers/bare/resume")
+    assert again.json()["changed"] is False
+    stopping = await command_line("worker", "drain", "bare", "--stop")
+    assert stopping["worker"]["drain"]["then"] == "stop"
+    unknown = await api.post("/workers/nobody/drain", json={})
+    assert (unknown.status_code, "worker list" in unknown.json()["hint"]) == (404, True)

@@ -155,6 +155,16 @@ def test_a_queue_is_held_and_let_go(page: Page, up: Up) -> None:
     expect(page.get_by_role("button", name="Pause nobody")).to_be_visible()
 
 
+def test_a_worker_is_drained_and_resumed(page: Page) -> None:
+    page.goto("/queues?tab=workers")
+    page.get_by_role("button", name=re.compile("^Drain ")).click()
+    page.get_by_role("button", name="Drain it").click()
+    expect(page.get_by_text(re.compile(r"^Draining, \d+ left$"))).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Resume ")).click()
+    expect(page.get_by_role("button", name=re.compile("^Drain "))).to_be_visible()
+    expect(page.get_by_text(re.compile("Draining"))).to_have_count(0)
+
+
 def test_the_secret_of_a_token_is_shown_once_and_the_token_revoked(page: Page) -> None:
     page.goto("/admin?tab=tokens")
     page.get_by_role("button", name="New token").click()

@@ -67,7 +67,7 @@ async def test_hands_and_stops_are_read_by_worker(connection: Connection) -> Non
     assert sum(read.handled for read in reads_of(plan, "task_pkey", "run_pkey")) == 60, plan.text
     plan = await explain_call(connection, "read_stops", read_stops, ids)
     assert_bounded(plan)
-    assert plan.indexes() == {"claim_worker", "task_pkey", "remark_pkey"}, plan.text
+    assert plan.indexes() == {"lease_pkey", "claim_worker", "task_pkey", "remark_pkey"}, plan.text
 
 
 async def test_joins_and_tokens_are_looked_up_by_key(connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""`mainspring worker`: run one, or list those that live."""
+"""`mainspring worker`: run one, list those that live, or let one drain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mainspring.cli.drain import drain_worker, resume_worker
 from mainspring.cli.options import dags_option, home_option, json_option, metrics_port_option
+from mainspring.domain.draining import Drain
 from mainspring.domain.errors import InputError
 from mainspring.domain.lanes import EVERY_QUEUE, SlotKind
 from mainspring.domain.names import name_problem, shown
@@ -15,11 +17,12 @@ from mainspring.domain.names import name_problem, shown
 if TYPE_CHECKING:
     from mainspring.domain.repositories import Repository
     from mainspring.http import HttpClient
+    from mainspring.store.shapes import Worker
 
 DEFAULT_QUEUE = "default"
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[list]")
+@click.group(invoke_without_command=True, subcommand_metavar="[list|drain|resume]")
 @click.option(
     "--queues",
     default=DEFAULT_QUEUE,
@@ -63,7 +66,7 @@ def worker(
     home: Path | None,
     metrics_port: int | None,
 ) -> int:
-    """Run a worker, or list those that live."""
+    """Run a worker, list those that live, or let one drain."""
     if ctx.invoked_subcommand is not None:
         return 0
     if name is not None and (problem := name_problem(name)):
@@ -78,6 +81,10 @@ def worker(
         slots=None if slots is None else parse_slots(slots),
         name=name,
     )
+
+
+worker.add_command(drain_worker)
+worker.add_command(resume_worker)
 
 
 @worker.command("list")
@@ -120,7 +127,7 @@ async def _list(client: HttpClient, as_json: bool) -> None:
     lines = table("name", "host", "pid", "queues", "slots in use", "last beat", "", right=["pid"])
     now = await clock(client)
     for line in workers:
-        note = "draining" if line.draining else ""
+        note = _draining(line) if line.draining else ""
         if line.overdue:
             note = "overdue: about to be given up"
         lines.add_row(
@@ -138,3 +145,14 @@ async def _list(client: HttpClient, as_json: bool) -> None:
             style="yellow" if note else "",
         )
     out.print(lines)
+
+
+def _draining(worker: Worker) -> str:
+    from mainspring.cli.words import safe
+
+    words = f"draining, {sum(worker.running.values()):,} left"
+    if worker.drain is not None:
+        words += ", then it ends" if worker.drain.then is Drain.STOP else ""
+        words += f", by {safe(worker.drain.by)}" if worker.drain.by else ""
+        words += f": {safe(worker.drain.note)}" if worker.drain.note else ""
+    return words

@@ -16,6 +16,7 @@ from mainspring.client.jobs import Jobs, JobTimes, job_order, job_schedule
 from mainspring.client.link import Address, Link
 from mainspring.client.scheduling import Scheduler, Times
 from mainspring.client.subjects import Subject
+from mainspring.domain.draining import Drain
 from mainspring.domain.durations import Duration
 from mainspring.domain.errors import InputError
 from mainspring.domain.jobs import CommandCall, HttpCall, JobKind, JobStatus
@@ -41,6 +42,7 @@ from mainspring.store.backfills import (
 from mainspring.store.connection import Connection
 from mainspring.store.dags import DagRow, read_dag
 from mainspring.store.dead_letters import Letter
+from mainspring.store.drains import Drained, drain_worker, resume_worker
 from mainspring.store.job_orders import JobOrder
 from mainspring.store.job_reading import JobLine, list_job_runs, list_jobs
 from mainspring.store.jobs import cancel_job, pause_job, reschedule_job, resume_job
@@ -299,6 +301,33 @@ class Client:
         """End a queue's pause."""
         resumed = await self.ask(resume_queue, name)
         await self.ask(notify_ready, lanes_of(resumed.id))
+        return resumed
+
+    async def drain_worker(
+        self,
+        worker: str,
+        *,
+        stop: bool = False,
+        note: str | None = None,
+        by: str | None = None,
+    ) -> Drained:
+        """Let a worker, by id or name, finish what it runs: once this was answered, it is given
+        nothing more until it is resumed. With `stop` it ends when nothing is left.
+        """
+        drained = await self.ask(
+            drain_worker,
+            worker,
+            then=Drain.STOP if stop else Drain.STAY,
+            by=by or self._created_by,
+            note=checked_note(note),
+        )
+        await self.ask(notify_stop)
+        return drained
+
+    async def resume_worker(self, worker: str) -> Drained:
+        """Let a worker claim again that was to drain."""
+        resumed = await self.ask(resume_worker, worker)
+        await self.ask(notify_stop)
         return resumed
 
     async def set_priority(self, run_id: int, priority: int) -> int:

@@ -27,6 +27,7 @@ from mainspring.domain.states import RunState
 from mainspring.store.backfill_orders import BackfillOrder, BackfillPreview
 from mainspring.store.backfills import BackfillLine
 from mainspring.store.dead_letters import Letter
+from mainspring.store.drains import Drained
 from mainspring.store.job_orders import JobOrder
 from mainspring.store.job_reading import JobLine
 from mainspring.store.marks import Mark, Marked
@@ -202,6 +203,23 @@ class SyncClient:
         """As `Client.resume_queue`."""
         room = self._entered()
         return room.call(room.client.resume_queue(name))
+
+    def drain_worker(
+        self,
+        worker: str,
+        *,
+        stop: bool = False,
+        note: str | None = None,
+        by: str | None = None,
+    ) -> Drained:
+        """As `Client.drain_worker`."""
+        room = self._entered()
+        return room.call(room.client.drain_worker(worker, stop=stop, note=note, by=by))
+
+    def resume_worker(self, worker: str) -> Drained:
+        """As `Client.resume_worker`."""
+        room = self._entered()
+        return room.call(room.client.resume_worker(worker))
 
     def set_priority(self, run_id: int, priority: int) -> int:
         """As `Client.set_priority`."""

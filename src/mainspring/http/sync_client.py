@@ -1808,6 +1808,39 @@ class Workers:
             Page[shapes.InHand],
         )
 
+    def drain(
+        self,
+        worker: str,
+        /,
+        *,
+        stop: bool = False,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> shapes.DrainChange:
+        """Let a worker finish what it runs. From the answer on it is given nothing more.
+
+        What it has in hand and has not begun goes back to its queue.
+        """
+        return self._asker.ask(
+            "POST",
+            target("/api/v1/workers/{worker}/drain", {"worker": worker}, {}),
+            shapes.DrainChange,
+            content=body({"stop": stop, "note": given(note)}),
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+    def resume(self, worker: str, /, *, idempotency_key: str | None = None) -> shapes.DrainChange:
+        """Let a worker claim again that was to drain.
+
+        One that leaves by itself, as it was sent a signal, leaves nevertheless.
+        """
+        return self._asker.ask(
+            "POST",
+            target("/api/v1/workers/{worker}/resume", {"worker": worker}, {}),
+            shapes.DrainChange,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
 
 class Engines:
     """Processes that fire schedules and look after runs."""

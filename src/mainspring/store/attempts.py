@@ -11,6 +11,7 @@ import asyncpg
 import msgspec
 
 from mainspring.domain.dead_letters import likeness
+from mainspring.domain.draining import Drain
 from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN, Lane, SlotKind
 from mainspring.domain.outcomes import Decision
 from mainspring.store.connection import Connection, fetch
@@ -70,6 +71,8 @@ class Renewed(msgspec.Struct, frozen=True):
     unknown_claims: list[UUID]
     stops: list[tuple[int, int, str]]
     """(task, term, kind of stop) of claimed tasks that somebody wants stopped, or has closed."""
+    drain: Drain | None = None
+    """Whether somebody wants the worker to claim no more."""
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -118,6 +121,7 @@ async def register_worker(
     queues: Sequence[str],
     slots: Mapping[SlotKind, int],
     lease_seconds: float,
+    drain: Drain | None = None,
 ) -> int:
     """The worker's id; it has a lease from now on."""
     row = (
@@ -131,6 +135,7 @@ async def register_worker(
             list(queues),
             _encode(slots).decode(),
             lease_seconds,
+            drain,
         )
     )[0]
     worker_id: int = row["id"]
@@ -179,7 +184,14 @@ async def renew_lease(
     )
     if not rows:
         raise Reaped
-    return Renewed(rows[0]["now"], rows[0]["unknown_claims"], stops_in(rows[0]["stops"]))
+    row = rows[0]
+    return Renewed(
+        row["now"], row["unknown_claims"], stops_in(row["stops"]), drain_in(row["drain"])
+    )
+
+
+def drain_in(word: str | None) -> Drain | None:
+    return None if word is None else Drain(word)
 
 
 def stops_in(notes: Sequence[str]) -> list[tuple[int, int, str]]:

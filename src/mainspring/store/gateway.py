@@ -12,8 +12,9 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from mainspring.domain.draining import Drain
 from mainspring.domain.lanes import Lane, SlotKind
-from mainspring.store.attempts import URGENT_FIRST, Claimed, claimed_of, stops_in
+from mainspring.store.attempts import URGENT_FIRST, Claimed, claimed_of, drain_in, stops_in
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.statements import statement
 
@@ -30,6 +31,8 @@ class Served(msgspec.Struct, frozen=True):
     """By claim."""
     reaped: set[int]
     """Workers that have no lease."""
+    drained: set[int]
+    """Workers that are to claim no more."""
 
 
 class Living(msgspec.Struct, frozen=True):
@@ -51,6 +54,7 @@ class Joining(msgspec.Struct, frozen=True):
     queues: Sequence[str]
     slots: Mapping[SlotKind, int]
     lease_seconds: float
+    drain: Drain | None = None
 
 
 class Beating(msgspec.Struct, frozen=True):
@@ -66,6 +70,7 @@ class RenewedTogether(msgspec.Struct, frozen=True):
     now: datetime
     unknown_claims: list[UUID]
     stops: list[tuple[int, int, str]]
+    drain: Drain | None
 
 
 async def join_together(
@@ -82,6 +87,7 @@ async def join_together(
         [",".join(one.queues) for one in joining],
         [msgspec.json.encode(one.slots).decode() for one in joining],
         [one.lease_seconds for one in joining],
+        [one.drain for one in joining],
     )
     return {row["incarnation"]: _living(row) for row in rows}
 
@@ -102,10 +108,10 @@ async def claim_together(
         URGENT_FIRST,
         floors[::-1],
     )
-    served = Served({}, set())
+    served = Served({}, set(), set())
     for row in rows:
         if row["id"] is None:
-            served.reaped.add(row["worker_id"])
+            (served.drained if row["drains"] else served.reaped).add(row["worker_id"])
         else:
             claim_id = row["claim_id"]
             task = claimed_of(row, claim_id, row["many"])
@@ -127,15 +133,17 @@ async def renew_together(
         [claim_id for beat in ordered for claim_id in beat.known_claims],
     )
     return {
-        row["worker_id"]: RenewedTogether(row["now"], row["unknown_claims"], stops_in(row["stops"]))
+        row["worker_id"]: RenewedTogether(
+            row["now"], row["unknown_claims"], stops_in(row["stops"]), drain_in(row["drain"])
+        )
         for row in rows
     }
 
 
 async def read_stops(connection: Connection, workers: Sequence[int]) -> set[int]:
-    """Those of the workers that hold something which is to stop."""
+    """Those of the workers that are to hear of something: a stop, a drain or its end."""
     rows = await fetch(connection, statement("read_stops"), list(workers))
-    return {row["worker_id"] for row in rows if row["stops"]}
+    return {row["worker_id"] for row in rows if row["stops"] or row["unheard"]}
 
 
 async def read_hands(

@@ -21,6 +21,7 @@ from mainspring.domain.specs import DagSpec, with_options
 from mainspring.domain.states import RUN, AttemptState, RunState, TaskState
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import read_versions
+from mainspring.store.drains import Draining, draining_of
 from mainspring.store.pauses import Pause, pause_of
 from mainspring.store.runs import DEFAULT_TENANT
 from mainspring.store.statements import statement
@@ -163,6 +164,8 @@ class WorkerLine(msgspec.Struct, frozen=True):
     renewed_at: datetime
     lease_seconds: float
     draining: bool
+    """It claims nothing: by its own word, as it is about to leave, or because somebody wants so."""
+    drain: Draining | None
     read_at: datetime
 
     def serves(self, queue: str) -> bool:
@@ -449,13 +452,21 @@ async def list_workers(connection: Connection) -> list[WorkerLine]:
         of_worker[kind] = of_worker.get(kind, 0) + claimed["tasks"]
     return [
         WorkerLine(
-            **{
-                **row,
-                "slots": {SlotKind(kind): n for kind, n in _decode_slots(row["slots"]).items()},
-                "running": running.get(row["id"], {}),
-            }
+            id=row["id"],
+            name=row["name"],
+            host=row["host"],
+            pid=row["pid"],
+            queues=row["queues"],
+            slots={SlotKind(kind): n for kind, n in _decode_slots(row["slots"]).items()},
+            running=running.get(row["id"], {}),
+            started_at=row["started_at"],
+            renewed_at=row["renewed_at"],
+            lease_seconds=row["lease_seconds"],
+            draining=row["draining"],
+            drain=draining_of(row),
+            read_at=row["read_at"],
         )
-        for row in map(dict, rows)
+        for row in rows
     ]
 
 

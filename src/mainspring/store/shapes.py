@@ -22,6 +22,7 @@ from mainspring.domain.specs import DagSpec, RetrySpec, TaskSpec, parents_of
 from mainspring.domain.states import AttemptState, RunState, TaskState
 from mainspring.store.dags import DagRow
 from mainspring.store.dead_letters import Remark
+from mainspring.store.drains import Drained, Draining
 from mainspring.store.logs import LogLine
 from mainspring.store.marks import Mark, Marked
 from mainspring.store.pauses import Pause, Paused
@@ -787,7 +788,10 @@ class QueueWhole(Shape, frozen=True, kw_only=True):
 
 
 class Worker(Shape, frozen=True, kw_only=True):
-    """A living worker and what it has in hand."""
+    """A living worker and what it has in hand.
+
+    One that is `draining` claims nothing: somebody wants so (`drain`), or it is about to leave.
+    """
 
     id: int
     name: str
@@ -800,7 +804,16 @@ class Worker(Shape, frozen=True, kw_only=True):
     renewed_at: datetime
     lease_seconds: float
     draining: bool
+    drain: Draining | None
     overdue: bool
+
+
+class DrainChange(Shape, frozen=True, kw_only=True):
+    """A worker that was asked to drain or to go on, and what was wanted of it before."""
+
+    worker: Worker
+    changed: bool
+    drain_before: Draining | None
 
 
 class InHand(Shape, frozen=True, kw_only=True):
@@ -867,5 +880,15 @@ def worker_line(worker: WorkerLine) -> Worker:
         renewed_at=worker.renewed_at,
         lease_seconds=worker.lease_seconds,
         draining=worker.draining,
+        drain=worker.drain,
         overdue=worker.overdue,
+    )
+
+
+def drained(done: Drained, worker: WorkerLine) -> DrainChange:
+    return DrainChange(
+        worker=worker_line(worker),
+        changed=(None if done.before is None else done.before.then)
+        != (None if worker.drain is None else worker.drain.then),
+        drain_before=done.before,
     )

@@ -223,7 +223,9 @@ def _obstacle(
     taking = [each for each in able if not each.draining]
     if not taking:
         text = f"every worker of the queue {shown(queue)} is draining"
-        return Standing(Reason.WORKERS_DRAINING, text, [Step("start another one", worker)])
+        asked = [each for each in able if each.drain is not None]
+        resume = [Step("let it go on", f"mainspring worker resume {each.id}") for each in asked[:1]]
+        return Standing(Reason.WORKERS_DRAINING, text, [*resume, Step("start another one", worker)])
     heard = [each for each in taking if not each.overdue]
     if not heard:
         silent = min(each.silent_seconds for each in taking)

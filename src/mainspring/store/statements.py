@@ -16,7 +16,7 @@ _NAME = re.compile(r"^-- (name|part): (\w+)\n", re.MULTILINE)
 _USE = re.compile(r"^-- with part: (\w+)\n", re.MULTILINE)
 _FILES = (
     *("runs", "attempts", "gateway", "duties", "dags", "history", "rollups"),
-    *("hand", "logs", "pauses", "reading", "schedules", "backfills", "jobs", "server"),
+    *("hand", "logs", "pauses", "drains", "reading", "schedules", "backfills", "jobs", "server"),
     *("changes", "grid", "figures", "invariants"),
 )
 

@@ -18,6 +18,7 @@ from uuid import UUID
 
 import msgspec
 
+from mainspring.domain.draining import Drain
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Outcome
 from mainspring.domain.specs import DagSpec, TaskSpec
@@ -55,6 +56,8 @@ class Beat(msgspec.Struct, frozen=True):
     unknown_claims: Sequence[UUID]
     stops: Sequence[tuple[int, int, str]]
     """(task, term, kind of stop) of what somebody wants stopped, or has closed."""
+    drain: Drain | None
+    """Whether somebody wants the worker to claim no more, until it is resumed or stopped."""
     sent_at: float
     """When the renewal was sent, by the monotonic clock."""
     asked_ns: int
@@ -64,7 +67,13 @@ class Beat(msgspec.Struct, frozen=True):
 class Taker(Protocol):
     """Who has slots to fill: an incarnation, as its depot sees it."""
 
-    draining: bool
+    @property
+    def draining(self) -> bool:
+        """Whether it claims nothing now."""
+
+    @property
+    def leaving(self) -> bool:
+        """Whether it never will again."""
 
     def free(self, kind: SlotKind) -> int: ...
 
@@ -96,8 +105,15 @@ class Reading(Protocol):
 
 
 class Depot(Reading, Protocol):
-    async def join(self, *, name: str, queues: Sequence[str], slots: Mapping[SlotKind, int]) -> int:
-        """Take a lease; the worker's number."""
+    async def join(
+        self,
+        *,
+        name: str,
+        queues: Sequence[str],
+        slots: Mapping[SlotKind, int],
+        drain: Drain | None = None,
+    ) -> int:
+        """Take a lease, to be drained from the beginning or not; the worker's number."""
 
     async def supply(self, taker: Taker) -> None:
         """Claim for free slots, for ever."""

@@ -23,6 +23,7 @@ import structlog
 
 from mainspring import faults
 from mainspring.config import Config
+from mainspring.domain.draining import Drain
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.domain.outcomes import (
     Cancelled,
@@ -82,6 +83,7 @@ class Incarnation:
         name: str,
         queues: Sequence[str],
         slots: Mapping[SlotKind, int],
+        drain: Drain | None,
         measures: Measures,
     ) -> None:
         self._leases = config.leases
@@ -113,7 +115,16 @@ class Incarnation:
         self._measures = measures
         self._show_measures()
         self._group = asyncio.TaskGroup()
-        self.draining = False
+        self.leaving = False
+        self.drain_wanted = drain
+        """What somebody wants of this worker, as far as it has heard."""
+        self.done = asyncio.Event()
+        """It was asked to stop, and has nothing in hand any more."""
+
+    @property
+    def draining(self) -> bool:
+        """Whether it claims nothing now: by a signal, or as somebody wants so."""
+        return self.leaving or self.drain_wanted is not None
 
     # --- its life --------------------------------------------------------------------------
 
@@ -133,7 +144,7 @@ class Incarnation:
 
     async def drain(self, grace_seconds: float) -> None:
         """Claim no more; let what runs finish, hand back what does not by then."""
-        self.draining = True
+        self.leaving = True
         self._beat_wanted.set()
         self._depot.slots_freed()
         self._hosts.hand_back_unstarted()
@@ -142,7 +153,7 @@ class Incarnation:
 
     async def hand_back(self, reason: str) -> None:
         """Stop everything that runs, and hand it back uncharged."""
-        self.draining = True
+        self.leaving = True
         self._depot.slots_freed()
         for holding in self._hand:
             self._hosts.stop(holding.claimed.task_id, holding.claimed.term, HandedBack(reason))
@@ -158,7 +169,7 @@ class Incarnation:
 
     async def _join(self) -> None:
         worker_id = await self._depot.join(
-            name=self._name, queues=self._queues, slots=self._slot_sizes
+            name=self._name, queues=self._queues, slots=self._slot_sizes, drain=self.drain_wanted
         )
         log.info("worker joined", worker=self._name, id=worker_id, queues=self._queues)
 
@@ -290,6 +301,7 @@ class Incarnation:
             await self._complete(batch)
             if not len(self._hand):
                 self._idle.set()
+                self._look_whether_done()
 
     async def _complete(self, batch: Sequence[tuple[Holding, Ended]]) -> None:
         keys = [(end.task_id, end.term) for _, end in batch]
@@ -386,6 +398,11 @@ class Incarnation:
         while True:
             beat = await self._beat()
             self._heed_stops(beat.stops)
+            if beat.drain != self.drain_wanted:
+                self._heed_drain(beat.drain)
+                # What it does now is told at once.
+                continue
+            self._look_whether_done()
             if beat.unknown_claims:
                 # Their answer never reached us: nobody runs them.
                 await self._depot.give_back(beat.unknown_claims, "the answer to its claim was lost")
@@ -408,6 +425,18 @@ class Incarnation:
             if self._hand.get(task_id, term):
                 outcome = Cancelled(_STOPS[kind])
                 self._hosts.stop(task_id, term, outcome, at_once=kind == "terminate")
+
+    def _heed_drain(self, wanted: Drain | None) -> None:
+        """What has not begun goes to others; what runs goes on, for as long as it takes."""
+        log.info("worker goes on" if wanted is None else "worker drains by request", then=wanted)
+        self.drain_wanted = wanted
+        if wanted is not None:
+            self._hosts.hand_back_unstarted()
+        self._depot.slots_freed()
+
+    def _look_whether_done(self) -> None:
+        if self.drain_wanted is Drain.STOP and self._idle.is_set():
+            self.done.set()
 
     # --- measure ---------------------------------------------------------------------------
 

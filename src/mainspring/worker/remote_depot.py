@@ -17,6 +17,7 @@ import structlog
 
 from mainspring import worker_protocol as protocol
 from mainspring.config import Config
+from mainspring.domain.draining import Drain
 from mainspring.domain.errors import NotFoundError
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.specs import DagSpec
@@ -50,7 +51,14 @@ class RemoteDepot:
             self._server, name=f"{self._name} {name}", patience_seconds=patience_seconds
         )
 
-    async def join(self, *, name: str, queues: Sequence[str], slots: Mapping[SlotKind, int]) -> int:
+    async def join(
+        self,
+        *,
+        name: str,
+        queues: Sequence[str],
+        slots: Mapping[SlotKind, int],
+        drain: Drain | None = None,
+    ) -> int:
         self._claim_lines = {kind: self._line(f"claim {kind}") for kind in slots}
         joined = await self._aside_line.call(
             "PUT",
@@ -62,6 +70,7 @@ class RemoteDepot:
                 host=socket.gethostname(),
                 pid=os.getpid(),
                 lease_seconds=self._leases.lease_seconds,
+                drain=drain,
             ),
             protocol.Joined,
         )
@@ -79,14 +88,14 @@ class RemoteDepot:
 
     def slots_freed(self) -> None:
         self._freed.set()
-        if self._taker is not None and self._taker.draining:
-            # Who hangs up gets nothing more.
+        if self._taker is not None and self._taker.leaving:
+            # Who hangs up gets nothing more. Who only drains gets nothing anyway, and may go on.
             for poll in self._polls:
                 poll.cancel()
 
     async def _poll(self, taker: Taker, kind: SlotKind, line: HttpLine) -> None:
-        while not taker.draining:
-            count = min(taker.free(kind), CLAIM_BATCH)
+        while not taker.leaving:
+            count = 0 if taker.draining else min(taker.free(kind), CLAIM_BATCH)
             if not count:
                 self._freed.clear()
                 await self._freed.wait()
@@ -127,6 +136,7 @@ class RemoteDepot:
             renewed.now,
             (),
             [(stop.task, stop.term, stop.kind) for stop in renewed.stops],
+            renewed.drain,
             sent_at,
             asked_ns,
             time.time_ns(),

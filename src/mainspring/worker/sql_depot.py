@@ -19,6 +19,7 @@ import asyncpg
 import structlog
 
 from mainspring.config import Config
+from mainspring.domain.draining import Drain
 from mainspring.domain.lanes import EVERY_QUEUE, SlotKind
 from mainspring.domain.outcomes import decide
 from mainspring.domain.specs import DagSpec
@@ -75,7 +76,14 @@ class SqlDepot:
         self._queues: list[str] = []
         self._kinds: list[SlotKind] = []
 
-    async def join(self, *, name: str, queues: Sequence[str], slots: Mapping[SlotKind, int]) -> int:
+    async def join(
+        self,
+        *,
+        name: str,
+        queues: Sequence[str],
+        slots: Mapping[SlotKind, int],
+        drain: Drain | None = None,
+    ) -> int:
         self._queues = list(queues)
         self._kinds = list(slots)
         self._worker_id = await self._beat_line.call(
@@ -87,6 +95,7 @@ class SqlDepot:
             queues=self._queues,
             slots=slots,
             lease_seconds=self._leases.lease_seconds,
+            drain=drain,
         )
         if self._queues == [EVERY_QUEUE]:
             await self._serve_new_queues()
@@ -140,7 +149,15 @@ class SqlDepot:
             draining=draining,
             claims_known_after=timedelta(seconds=self._leases.renew_seconds),
         )
-        return Beat(now, renewed.unknown_claims, renewed.stops, sent_at, asked_ns, answered_ns)
+        return Beat(
+            now,
+            renewed.unknown_claims,
+            renewed.stops,
+            renewed.drain,
+            sent_at,
+            asked_ns,
+            answered_ns,
+        )
 
     async def give_back(
         self, claims: Sequence[UUID], reason: str, begun: Set[tuple[int, int]] = frozenset()

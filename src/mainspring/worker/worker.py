@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import structlog
 
 from mainspring.config import Config
+from mainspring.domain.draining import Drain
 from mainspring.domain.errors import MainspringError
 from mainspring.domain.lanes import SlotKind
 from mainspring.observe.measures import Measures
@@ -44,6 +45,8 @@ class Worker:
         self._measures = measures
         self._stop = asyncio.Event()
         self._hard_stop = asyncio.Event()
+        self._drain: Drain | None = None
+        """What somebody wants of it, also when it was given up meanwhile and joins anew."""
 
     def stop(self) -> None:
         """First call: drain. Second: hand back at once."""
@@ -57,28 +60,32 @@ class Worker:
                 name=self._name,
                 queues=self._queues,
                 slots=self._slots,
+                drain=self._drain,
                 measures=self._measures,
             )
             try:
                 await self._live(incarnation)
             finally:
+                self._drain = incarnation.drain_wanted
                 await incarnation.close()
 
     async def _live(self, incarnation: Incarnation) -> None:
         life = asyncio.create_task(incarnation.run())
         stop = asyncio.create_task(self._stop.wait())
+        done = asyncio.create_task(incarnation.done.wait())
         try:
-            await asyncio.wait([life, stop], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([life, stop, done], return_when=asyncio.FIRST_COMPLETED)
             if not life.done():
+                self._stop.set()
                 await self._leave(incarnation, life)
             elif error := life.exception():
                 _raise_unless_reaped(error)
                 self._measures.add("mainspring_leases_lost_total")
                 log.error("this worker was reaped; it stopped its tasks and joins anew")
         finally:
-            for task in (life, stop):
+            for task in (life, stop, done):
                 task.cancel()
-            await asyncio.gather(life, stop, return_exceptions=True)
+            await asyncio.gather(life, stop, done, return_exceptions=True)
 
     async def _leave(self, incarnation: Incarnation, life: asyncio.Task[None]) -> None:
         """Drain, hurried by a second signal or ended by losing the lease."""

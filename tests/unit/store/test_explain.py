@@ -9,12 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from mainspring.domain.draining import Drain
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.domain.outcomes import Error
 from mainspring.domain.specs import DagSpec, RetrySpec
 from mainspring.domain.states import AttemptState, RunState, TaskState
 from mainspring.domain.words import clock
 from mainspring.store.dags import APP_SNAPSHOT
+from mainspring.store.drains import Draining
 from mainspring.store.explain import Cause, explain, roots, told
 from mainspring.store.pauses import Pause
 from mainspring.store.reading import (
@@ -77,6 +79,7 @@ def a_worker(**fields: Any) -> WorkerLine:
         renewed_at=at(-2),
         lease_seconds=15,
         draining=False,
+        drain=None,
         read_at=NOW,
     )
     return msgspec.structs.replace(line, **fields)
@@ -365,6 +368,12 @@ WORKER = "mainspring worker --queues default"
             [f"{WORKER} --slots async=1"],
         ),
         (ready(), {"workers": [a_worker(draining=True)]}, "workers_draining", [WORKER]),
+        (
+            ready(),
+            {"workers": [a_worker(draining=True, drain=Draining(Drain.STAY, NOW, None, None))]},
+            "workers_draining",
+            ["mainspring worker resume 1", WORKER],
+        ),
         (ready(), {"workers": [a_worker(renewed_at=at(-40))]}, "workers_silent", [WORKER]),
         (
             ready(),

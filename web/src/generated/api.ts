@@ -532,6 +532,28 @@ export interface Done {
   readonly next: string | null;
 }
 
+export type Drain = "stay" | "stop";
+
+/** A worker that was asked to drain or to go on, and what was wanted of it before. */
+export interface DrainChange {
+  readonly worker: Worker;
+  readonly changed: boolean;
+  readonly drain_before: Draining | null;
+}
+
+export interface DrainWish {
+  readonly stop?: boolean;
+  readonly note?: string | null;
+}
+
+/** That a worker is to claim no more: what then, since when, and why. */
+export interface Draining {
+  readonly then: Drain;
+  readonly at: string;
+  readonly by: string | null;
+  readonly note: string | null;
+}
+
 /** What becomes of a time that a change of clocks repeats. */
 export type DstFold = "both" | "first" | "last";
 
@@ -808,6 +830,7 @@ export interface Join {
   readonly host?: string;
   readonly pid?: number;
   readonly lease_seconds?: number;
+  readonly drain?: Drain | null;
 }
 
 export interface Joined {
@@ -1259,6 +1282,7 @@ export interface Refused {
 export interface Renewed {
   readonly now: string;
   readonly stops: readonly (Stop)[];
+  readonly drain?: Drain | null;
 }
 
 /** Which instants run again that have a run already. One that is open never does. */
@@ -1996,7 +2020,7 @@ export interface Work {
   readonly timeout_seconds: number | null;
 }
 
-/** A living worker and what it has in hand. */
+/** A living worker and what it has in hand. One that is `draining` claims nothing: somebody wants so (`drain`), or it is about to leave. */
 export interface Worker {
   readonly id: number;
   readonly name: string;
@@ -2009,6 +2033,7 @@ export interface Worker {
   readonly renewed_at: string;
   readonly lease_seconds: number;
   readonly draining: boolean;
+  readonly drain: Draining | null;
   readonly overdue: boolean;
 }
 
@@ -2686,6 +2711,20 @@ export interface Operations {
     body: undefined;
     answer: InHandPage;
   };
+  /** Let a worker finish what it runs. From the answer on it is given nothing more. */
+  drain_worker: {
+    parts: { worker: string };
+    query: object;
+    body: DrainWish | undefined;
+    answer: DrainChange;
+  };
+  /** Let a worker claim again that was to drain. */
+  resume_worker: {
+    parts: { worker: string };
+    query: object;
+    body: undefined;
+    answer: DrainChange;
+  };
   /** Take a lease, for queues that the token is bound to. */
   join: {
     parts: { worker: string };
@@ -2904,6 +2943,8 @@ export const OPERATIONS = {
   resume_queue: ["POST", "/api/v1/queues/{queue}/resume"],
   list_workers: ["GET", "/api/v1/workers"],
   list_in_hand: ["GET", "/api/v1/workers/tasks"],
+  drain_worker: ["POST", "/api/v1/workers/{worker}/drain"],
+  resume_worker: ["POST", "/api/v1/workers/{worker}/resume"],
   join: ["PUT", "/api/v1/workers/{worker}"],
   leave: ["DELETE", "/api/v1/workers/{worker}"],
   claim_tasks: ["POST", "/api/v1/workers/{worker}/claims"],

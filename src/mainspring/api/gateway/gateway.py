@@ -203,7 +203,14 @@ class Gateway:
         self._used.set()
         queues = served_queues(asked.queues, caller)
         joining = Joining(
-            worker, asked.name, asked.host, asked.pid, queues, asked.slots, asked.lease_seconds
+            worker,
+            asked.name,
+            asked.host,
+            asked.pid,
+            queues,
+            asked.slots,
+            asked.lease_seconds,
+            asked.drain,
         )
         joined = await self._joins.ask(worker.int, joining)
         member = self._hands.meet(worker, joined)
@@ -276,7 +283,9 @@ class Gateway:
                 # The worker never heard of them: nobody runs what they hold.
                 await self._give_back(member, mine.unknown_claims, _LOST_CLAIM)
             answers.append(
-                protocol.Renewed(mine.now, [protocol.Stop(*stop) for stop in mine.stops])
+                protocol.Renewed(
+                    mine.now, [protocol.Stop(*stop) for stop in mine.stops], mine.drain
+                )
             )
         return answers
 

@@ -30,6 +30,8 @@ log = structlog.get_logger(__name__)
 _POLL_SECONDS = 0.25
 _SEATS_MAX = 500
 _FAILED_SECONDS = 1.0
+_DRAINED_SECONDS = 1.0
+"""Who drains and waits nevertheless has no seat for so long; it may have been resumed by then."""
 
 
 class _Waiter:
@@ -46,6 +48,8 @@ class _Waiter:
         self.in_statement = False
         self.over = False
         """Whoever asked has waited long enough, or is gone."""
+        self.seated_from = 0.0
+        """By the monotonic clock."""
 
     def answer(self, tasks: Sequence[Claimed]) -> None:
         if not self.served.done():
@@ -169,7 +173,7 @@ class Waiting:
                 if waiter.over:
                     self._leave(waiter)
             raise
-        self._learn(lane, floors, served, len(seats))
+        self._learn(lane, floors, served, sum(s.worker_id not in served.drained for s in seats))
         for waiter in waiters:
             waiter.in_statement = False
             if tasks := served.tasks.get(waiter.claim_id):
@@ -182,7 +186,9 @@ class Waiting:
                     waiter.served.set_exception(Reaped())
             elif waiter.over:
                 self._leave(waiter)
-        return bool(served.tasks)
+            elif waiter.member.id in served.drained:
+                waiter.seated_from = time.monotonic() + _DRAINED_SECONDS
+        return bool(served.tasks or served.drained)
 
     def _learn(self, lane: int, floors: Floors, served: Served, seats: int) -> None:
         batch = [task for tasks in served.tasks.values() for task in tasks]
@@ -211,9 +217,9 @@ def _first(waiting: Iterable[_Waiter], kind: SlotKind) -> list[_Waiter]:
     Were there fewer seats than wishes, everybody would be given a little, again and again.
     """
     first: list[_Waiter] = []
-    wished = 0
+    wished, now = 0, time.monotonic()
     for waiter in waiting:
-        if not waiter.over:
+        if not waiter.over and waiter.seated_from <= now:
             if wished >= _SEATS_MAX:
                 break
             first.append(waiter)

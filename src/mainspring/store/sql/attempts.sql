@@ -3,13 +3,17 @@
 
 -- name: register_worker
 -- Repeating it with the same incarnation returns the same worker.
--- $1 incarnation  $2 name  $3 host  $4 pid  $5 queues  $6 slots  $7 lease seconds
+-- Who was asked to drain, and joins anew as it was given up meanwhile, still drains.
+-- $1 incarnation  $2 name  $3 host  $4 pid  $5 queues  $6 slots  $7 lease seconds  $8 drain, or null
 with w as (
   insert into mainspring.worker (incarnation, name, host, pid, queues, slots)
   values ($1, $2, $3, $4, $5, $6)
   on conflict (incarnation) do update set name = excluded.name
   returning id),
-l as (insert into mainspring.lease (worker_id, seconds) select id, $7 from w on conflict do nothing)
+l as (
+  insert into mainspring.lease (worker_id, seconds, drain, drain_at)
+  select id, $7, $8::text, case when $8::text is not null then clock_timestamp() end from w
+  on conflict do nothing)
 select id from w;
 
 -- name: claim_attempts
@@ -32,16 +36,18 @@ select id from w;
 with again as materialized (
   select task_ids, terms from mainspring.claim where id = $1),
 -- The lease first, as everywhere: the claim's foreign key wants it in the end, when rows of ready are
--- locked already. Whoever stops a run waits for those, and may be waited for by our reaper.
+-- locked already. Whoever stops a run waits for those, and may be waited for by our reaper. Who wants
+-- the worker to drain has locked it, too, so that from the answer on it is given nothing more.
 holder as materialized (
-  select worker_id from mainspring.lease where worker_id = $2 for key share),
+  select worker_id, drain from mainspring.lease where worker_id = $2 for key share),
 paused as materialized (
   select array(
     select v.id from mainspring.dag d join mainspring.version v on v.dag_id = d.id
     where d.paused_at is not null) as versions),
 taken as (
   delete from mainspring.ready
-  where not exists (select 1 from again) and (select count(*) from holder) >= 0
+  -- Without a lease it goes on, to be refused by the claim's foreign key.
+  where not exists (select 1 from again) and (select drain from holder) is null
     and (select paused_at from mainspring.queue where id = $7) is null
     and ctid = any (array(
     select head.row_id
@@ -81,14 +87,14 @@ join mainspring.run r on r.id = t.run_id;
 -- name: renew_lease
 -- One beat. No row: the worker was reaped. Also brings the stop notes of claimed tasks, and the
 -- claims that the worker does not know of although they are older than one renewal: their
--- COMMIT's answer was lost, and the worker hands them back.
+-- COMMIT's answer was lost, and the worker hands them back. And whether it is to drain.
 -- $1 worker  $2 known claims  $3 draining  $4 age from which a claim must be known
 with beat as (
   update mainspring.lease
   set beat = beat + 1, renewed_at = clock_timestamp(), draining = $3
   where worker_id = $1
-  returning worker_id)
-select clock_timestamp() as now,
+  returning drain)
+select clock_timestamp() as now, drain,
   array(
     select c.id from mainspring.claim c
     where c.worker_id = $1 and c.id <> all($2::uuid[]) and c.claimed_at < clock_timestamp() - $4::interval
@@ -170,7 +176,7 @@ with recursive clock as materialized (
 -- The leases first: the claims of the grants need them in the end, and whoever reaps a worker
 -- holds its lease. So the two never meet half-way.
 holder as materialized (
-  select worker_id from mainspring.lease where worker_id = any($23::int[])
+  select worker_id, drain from mainspring.lease where worker_id = any($23::int[])
   order by worker_id for key share),
 -- Found by the claims' ids alone: the index on the worker is full of claims that are gone.
 emptied as (
@@ -303,7 +309,8 @@ free as materialized (
     order by q.lane, q.priority desc, q.position limit 1) as urgent
   from unnest($19::int[], $20::int[], $25::int[], $18::uuid[]) as g (lane, slots, worker_id, claim_id)
   -- A lane is a queue and one of eight kinds.
-  where (select k.paused_at from mainspring.queue k where k.id = g.lane / 8) is null),
+  where (select k.paused_at from mainspring.queue k where k.id = g.lane / 8) is null
+    and (g.worker_id in (select worker_id from holder where drain is not null)) is not true),
 paused as materialized (
   select array(
     select v.id from mainspring.dag d join mainspring.version v on v.dag_id = d.id

@@ -4,9 +4,10 @@
 -- name: join_together
 -- As `register_worker`, for many. Who joins again is who it was; who has ended stays so: no row.
 -- $1 incarnations  $2 names  $3 hosts  $4 pids  $5 queues, with commas  $6 slots  $7 lease seconds
+-- $8 drains, or nulls
 with asked as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::text[], $6::text[],
-    $7::float8[]) as a (incarnation, name, host, pid, queues, slots, seconds)),
+    $7::float8[], $8::text[]) as a (incarnation, name, host, pid, queues, slots, seconds, drain)),
 joined as (
   insert into mainspring.worker as w (incarnation, name, host, pid, queues, slots)
   select incarnation, name, host, pid, string_to_array(queues, ','), slots
@@ -14,8 +15,9 @@ joined as (
   on conflict (incarnation) do update set name = excluded.name where w.ended_at is null
   returning w.id, w.incarnation, w.queues, w.slots),
 leased as (
-  insert into mainspring.lease (worker_id, seconds)
-  select j.id, a.seconds from joined j join asked a using (incarnation) order by j.id
+  insert into mainspring.lease (worker_id, seconds, drain, drain_at)
+  select j.id, a.seconds, a.drain, case when a.drain is not null then clock_timestamp() end
+  from joined j join asked a using (incarnation) order by j.id
   on conflict do nothing)
 select j.id, j.incarnation, j.queues, j.slots, coalesce(l.seconds, a.seconds) as seconds
 from joined j join asked a using (incarnation) left join mainspring.lease l on l.worker_id = j.id;
@@ -23,21 +25,21 @@ from joined j join asked a using (incarnation) left join mainspring.lease l on l
 -- name: claim_together
 -- As `claim_attempts`, for many workers that wait at one lane. Seats stand in the order in which
 -- they are served: each worker has one before any has a second. A worker without a lease has no
--- seat, and is told so by a row without a task. A claim that is there already (its answer was lost)
+-- seat, nor has one that is to drain, and is told so by a row without a task. A claim that is there already (its answer was lost)
 -- gives what it holds, and takes no seat.
 -- $1 claim of each seat  $2 worker of each seat  $3 distinct claims  $4 distinct workers, sorted
 -- $5 lane  $6 the lane's queue  $7 priorities, most urgent first  $8 look from here
 with again as materialized (
   select id, worker_id, task_ids, terms from mainspring.claim where id = any($3::uuid[])),
 holder as materialized (
-  select worker_id from mainspring.lease where worker_id = any($4::int[])
+  select worker_id, drain from mainspring.lease where worker_id = any($4::int[])
   order by worker_id for key share),
 -- Arrays, so that the n-th task finds the n-th seat without a join.
 seats as materialized (
   select array_agg(s.claim_id order by s.number) as claims,
     array_agg(s.worker_id order by s.number) as workers, count(*) as number
   from unnest($1::uuid[], $2::int[]) with ordinality as s (claim_id, worker_id, number)
-  where (s.worker_id in (select worker_id from holder)) is true
+  where (s.worker_id in (select worker_id from holder where drain is null)) is true
     and (s.claim_id in (select id from again)) is not true),
 paused as materialized (
   select array(
@@ -83,14 +85,15 @@ select mine.claim_id, mine.worker_id,
   t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many,
   r.schedule_id, r.fire_at, r.interval_start,
   (select number from mainspring.epoch where singleton) as epoch,
-  (r.options).attempts as attempts_max, (r.options).timeout_seconds
+  (r.options).attempts as attempts_max, (r.options).timeout_seconds, null::boolean as drains
 from mine
 join mainspring.task t on t.id = mine.id and t.term = mine.term and t.state = 'ready'
 join mainspring.run r on r.id = t.run_id
 union all
 select null, w.id, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-  null, null, null, null, null, null, null
-from unnest($4::int[]) as w (id) where (w.id in (select worker_id from holder)) is not true;
+  null, null, null, null, null, null, null, (w.id in (select worker_id from holder)) is true
+from unnest($4::int[]) as w (id)
+where (w.id in (select worker_id from holder where drain is null)) is not true;
 
 -- name: renew_together
 -- As `renew_lease`, for many workers. No row for those that were reaped.
@@ -101,9 +104,9 @@ with beat as (
   set beat = l.beat + 1, renewed_at = clock_timestamp(), draining = u.draining
   from unnest($1::int[], $2::boolean[], $3::float8[]) as u (worker_id, draining, known_after)
   where l.worker_id = u.worker_id
-  returning l.worker_id, u.known_after),
+  returning l.worker_id, l.drain, u.known_after),
 known as materialized (select unnest($4::uuid[]) as id)
-select b.worker_id, clock_timestamp() as now,
+select b.worker_id, clock_timestamp() as now, b.drain,
   array(
     select c.id from mainspring.claim c
     where c.worker_id = b.worker_id and (c.id in (select id from known)) is not true
@@ -113,8 +116,11 @@ select b.worker_id, clock_timestamp() as now,
 from beat b;
 
 -- name: read_stops
--- What workers are to stop, asked when somebody has said that there is something.  $1 workers
+-- What workers are to stop, asked when somebody has said that there is something; and whether they
+-- have been asked to drain, or to go on, without having said yet that they do.  $1 workers
 select b.worker_id,
+  (select (l.drain is not null) <> l.draining from mainspring.lease l
+    where l.worker_id = b.worker_id) as unheard,
 -- with part: stops_of_worker
 from unnest($1::int[]) as b (worker_id);
 

@@ -1,13 +1,19 @@
-/** Living workers, and how much of each kind they have in hand. */
+/** Living workers, how much of each kind they have in hand, and letting one drain. */
 
 import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
 
+import { useDeed } from "~/api/acting";
+import { ask } from "~/api/call";
 import { Bar } from "~/components/Bar";
+import { Button } from "~/components/Button";
+import { Confirm } from "~/components/Dialog";
 import { Moment } from "~/components/Moment";
 import { Empty, Loading, Trouble } from "~/components/Notice";
 import { Rows, type Column } from "~/components/Rows";
 import { Badge } from "~/components/State";
 import type { Worker } from "~/generated/api";
+import { number } from "~/lib/words";
 
 const COLUMNS: readonly Column<Worker>[] = [
   {
@@ -36,6 +42,45 @@ const COLUMNS: readonly Column<Worker>[] = [
 
 export function Workers({ workers, error }: { workers: readonly Worker[] | undefined; error: unknown }) {
   const navigate = useNavigate();
+  const [asking, setAsking] = useState<Worker | null>(null);
+  const drain = useDeed({
+    act: (worker: Worker) => ask("drain_worker", { parts: { worker: String(worker.id) }, body: {} }),
+    done: (_, worker) => `${worker.name} takes nothing new.`,
+    changes: [["workers"], ["lanes"]],
+    meanwhile: {
+      key: ["workers"],
+      change: (before: readonly Worker[], worker) =>
+        changed(before, worker, { draining: true, drain: { then: "stay", at: new Date().toISOString(), by: null, note: null } }),
+    },
+  });
+  const resume = useDeed({
+    act: (worker: Worker) => ask("resume_worker", { parts: { worker: String(worker.id) } }),
+    done: (_, worker) => `${worker.name} goes on.`,
+    changes: [["workers"], ["lanes"]],
+    meanwhile: {
+      key: ["workers"],
+      change: (before: readonly Worker[], worker) => changed(before, worker, { draining: false, drain: null }),
+    },
+  });
+  const columns: readonly Column<Worker>[] = [
+    ...COLUMNS,
+    {
+      name: "Drain",
+      head: <span className="sr-only">Drain</span>,
+      width: "5.5rem",
+      right: true,
+      cell: (worker) =>
+        worker.drain !== null ? (
+          <Button aria-label={`Resume ${worker.name}`} onClick={() => resume.mutate(worker)}>
+            Resume
+          </Button>
+        ) : worker.draining ? null : (
+          <Button aria-label={`Drain ${worker.name}`} onClick={() => setAsking(worker)}>
+            Drain
+          </Button>
+        ),
+    },
+  ];
   if (error !== null) return <Trouble error={error} />;
   if (workers === undefined) return <Loading />;
   if (workers.length === 0)
@@ -45,17 +90,32 @@ export function Workers({ workers, error }: { workers: readonly Worker[] | undef
       </Empty>
     );
   return (
-    <Rows
-      label="Workers"
-      items={workers}
-      columns={COLUMNS}
-      keyOf={(each) => each.id}
-      open={(each) =>
-        void navigate({ to: "/queues", search: { tab: "workers", worker: each.id }, replace: true })
-      }
-      rowHeight={52}
-    />
+    <>
+      <Rows
+        label="Workers"
+        items={workers}
+        columns={columns}
+        keyOf={(each) => each.id}
+        open={(each) =>
+          void navigate({ to: "/queues", search: { tab: "workers", worker: each.id }, replace: true })
+        }
+        rowHeight={52}
+      />
+      {asking !== null && (
+        <Confirm
+          title={`Drain ${asking.name}?`}
+          about="It finishes what it runs, and is given nothing more until it is resumed. What it has not begun goes to others."
+          verb="Drain it"
+          act={() => drain.mutateAsync(asking)}
+          close={() => setAsking(null)}
+        />
+      )}
+    </>
   );
+}
+
+function changed(before: readonly Worker[], worker: Worker, change: Partial<Worker>): readonly Worker[] {
+  return before.map((each) => (each.id === worker.id ? { ...each, ...change } : each));
 }
 
 function Standing({ worker }: { worker: Worker }) {
@@ -65,13 +125,22 @@ function Standing({ worker }: { worker: Worker }) {
         Silent
       </Badge>
     );
-  if (worker.draining)
+  if (worker.draining) {
+    const left = Object.values(worker.running).reduce((sum, each) => sum + each, 0);
     return (
-      <Badge tone="warn" title="It takes nothing new, and ends when what it has in hand is done.">
-        Draining
+      <Badge tone="warn" title={whyDraining(worker)}>
+        {`Draining, ${number(left)} left`}
       </Badge>
     );
+  }
   return null;
+}
+
+function whyDraining({ drain }: Worker): string {
+  if (drain === null) return "It takes nothing new, and ends when what it has in hand is done.";
+  const then = drain.then === "stop" ? "ends when nothing is left" : "stays until it is resumed";
+  const by = drain.by === null ? "" : ` ${drain.by} wanted so${drain.note === null ? "." : `: ${drain.note}`}`;
+  return `It takes nothing new, and ${then}.${by}`;
 }
 
 function Slots({ worker }: { worker: Worker }) {
