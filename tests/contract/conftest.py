@@ -17,6 +17,9 @@ import structlog
 
 from mainspring.api.server import Server
 from mainspring.api.stream.hub import Hub
+from mainspring.bundles.pack import pack
+from mainspring.bundles.snapshot import digest_of
+from mainspring.bundles.tree import Entry
 from mainspring.cli import run_command
 from mainspring.config import Config, Listening
 from mainspring.domain.lanes import SlotKind
@@ -52,6 +55,14 @@ DAILY_SALES = DagSpec(
     tags=("sales",),
     owner="sales",
 )
+
+
+SALES_FILES = [
+    Entry("__init__.py", False, b""),
+    Entry("sales.py", False, b"# The sales of a day.\n"),
+]
+"""What `daily_sales` was read from."""
+SALES_SNAPSHOT = digest_of(SALES_FILES)
 
 
 WEEKLY_ORDERS = WrittenDag(
@@ -161,7 +172,7 @@ async def api(database_url: str, connection: Connection, tmp_path: Path) -> Asyn
 @pytest.fixture
 async def finished(connection: Connection) -> int:
     """A run of `daily_sales` that has succeeded; its first task has written 300 bytes."""
-    dag = await register_dag(connection, DAILY_SALES, "snapshot")
+    dag = await register_dag(connection, DAILY_SALES, SALES_SNAPSHOT, file="sales.py")
     worker = await BareWorker.join(connection, DAILY_SALES)
     run_id = await start_run(connection, dag, 2)
     [first] = await worker.claim()
@@ -180,7 +191,7 @@ async def things(connection: Connection, finished: int) -> dict[str, str]:
     daily = schedule_from("0 3 * * *")
     await JobStage(connection).make(command("tidy", schedule=daily))
     await put_written_dag(connection, spec_of(WEEKLY_ORDERS))
-    await keep_snapshot(connection, "snapshot", b"packed")
+    await keep_snapshot(connection, SALES_SNAPSHOT, pack(SALES_FILES))
     await put_calendar(connection, "weekends", CalendarSpec(weekdays=("sat", "sun")))
     failed = await fail_run(connection, "extract", "connection refused")
     [group] = await list_groups(connection)
@@ -209,7 +220,7 @@ async def backfill_days(connection: Connection, days: int) -> int:
 
 async def fail_run(connection: Connection, task: str, message: str) -> int:
     """A run of `daily_sales` that has failed at this task."""
-    dag = await register_dag(connection, DAILY_SALES, "snapshot")
+    dag = await register_dag(connection, DAILY_SALES, SALES_SNAPSHOT, file="sales.py")
     worker = await BareWorker.join(connection, DAILY_SALES)
     run_id = await start_run(connection, dag, 2)
     while claimed := await worker.claim():
@@ -221,8 +232,8 @@ async def fail_run(connection: Connection, task: str, message: str) -> int:
 
 async def far_worker(connection: Connection) -> dict[str, str]:
     """A remote worker of the queue `default` with a task of `daily_sales` in hand."""
-    await keep_snapshot(connection, "snapshot", b"files")
-    dag = await register_dag(connection, DAILY_SALES, "snapshot")
+    await keep_snapshot(connection, SALES_SNAPSHOT, pack(SALES_FILES))
+    dag = await register_dag(connection, DAILY_SALES, SALES_SNAPSHOT, file="sales.py")
     await start_run(connection, dag, 2)
     incarnation = uuid4()
     worker_id = await register_worker(

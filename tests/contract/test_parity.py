@@ -7,13 +7,26 @@ from typing import Any
 
 import pytest
 
+from mainspring.api.version_code import TEXT_BYTES_MAX
+from mainspring.bundles.pack import pack
+from mainspring.bundles.snapshot import digest_of
+from mainspring.bundles.tree import Entry
 from mainspring.domain.roles import Role
 from mainspring.domain.states import TaskState
+from mainspring.store.connection import Connection
 from mainspring.store.dags import register_dag
 from mainspring.store.logs import append_log
 from mainspring.store.reading import list_tasks, read_run
-from tests.contract.conftest import DAILY_SALES, Api, CommandLine, fail_run
-from tests.support.factory import BareWorker, start_run
+from mainspring.store.snapshots import keep_snapshot
+from tests.contract.conftest import (
+    DAILY_SALES,
+    SALES_FILES,
+    SALES_SNAPSHOT,
+    Api,
+    CommandLine,
+    fail_run,
+)
+from tests.support.factory import BareWorker, dag_of, start_run
 
 
 def without(document: Any, *names: str) -> Any:
@@ -132,6 +145,58 @@ async def test_versions_are_compared_and_gone_back_to(
     assert back.json()["version"] == 1
     unknown = await api.post("/dags/daily_sales/rollback", json={"version": 7})
     assert unknown.status_code == 404
+
+
+async def test_the_code_of_a_version_is_told_to_those_who_may_act(
+    api: Api, things: dict[str, str]
+) -> None:
+    address = "/dags/daily_sales/versions/1/code"
+    told = (await api.get(address, role=Role.OPERATOR)).json()
+    assert [(each["path"], each["bytes"]) for each in told["files"]] == [
+        (entry.path, len(entry.content)) for entry in SALES_FILES
+    ]
+    assert (told["file"], told["text"], told["cut"]) == (
+        "sales.py",
+        "# The sales of a day.\n",
+        False,
+    )
+    assert told["snapshot"] == SALES_SNAPSHOT
+    assert (await api.get(f"{address}?file=__init__.py")).json()["text"] == ""
+    assert (await api.get(address, role=Role.VIEWER)).status_code == 403
+    other = await api.get(f"{address}?file=sale.py")
+    assert (other.status_code, other.json()["hint"]) == (404, "did you mean `sales.py`?")
+    assert (await api.get("/dags/daily_sales/versions/7/code")).status_code == 404
+    written = await api.get("/dags/weekly_orders/versions/1/code")
+    assert written.status_code == 422
+    assert "comes from no file" in written.json()["detail"]
+
+
+async def test_code_that_is_no_text_or_long_or_gone_or_damaged_is_said_to_be(
+    api: Api, connection: Connection
+) -> None:
+    long = "ä" * (TEXT_BYTES_MAX // 2 + 1)
+    files = [
+        Entry("a.bin", False, b"\xff\x00"),
+        Entry("b.txt", False, b"x" + long.encode()),
+        Entry("c.txt", False, b"x" + b"\xff" * (TEXT_BYTES_MAX + 1)),
+    ]
+    await register_dag(connection, dag_of(name="odd"), digest_of(files), file="gone.py")
+    address = "/dags/odd/versions/1/code"
+    unkept = await api.get(address)
+    assert (unkept.status_code, "no longer kept" in unkept.text) == (404, True)
+    await keep_snapshot(connection, digest_of(files), pack(files))
+    told = (await api.get(address)).json()
+    assert (told["file"], told["text"]) == (None, None)
+    texts = [(await api.get(f"{address}?file={each.path}")).json() for each in files]
+    assert [(each["text"], each["cut"]) for each in texts] == [
+        (None, False),
+        ("x" + long[: TEXT_BYTES_MAX // 2 - 1], True),
+        (None, False),
+    ]
+    await register_dag(connection, dag_of(tasks=2, name="odd"), "another", file="gone.py")
+    await keep_snapshot(connection, "another", pack(files))
+    damaged = await api.get("/dags/odd/versions/2/code")
+    assert "is damaged" in damaged.json()["detail"]
 
 
 async def test_the_server_looks_after_itself_as_the_doctor_does(api: Api) -> None:

@@ -99,9 +99,12 @@ class Services:
         """For what only looks."""
         self.write = self._writers.ask
         """For short changes that no method of the client makes."""
-        places = Places(home)
-        self.logs = LogReader(self.read, places)
-        self.gateway = Gateway(url, places)
+        self.places = Places(home)
+        """Where objects are."""
+        self.unpacking = asyncio.Semaphore(1)
+        """Held by who has a whole snapshot in memory."""
+        self.logs = LogReader(self.read, self.places)
+        self.gateway = Gateway(url, self.places)
         self.ends = Watcher(lambda runs: self.read(find_ended_runs, runs))
         """Of runs."""
         self.grown = Watcher(lambda places: self.read(find_grown_logs, places))
@@ -152,4 +155,4 @@ class LocalServices(Services):
         self.client = Client(url, name="command")
         self.read = self.client.ask
         self.write = self.client.ask
-        self.logs = LogReader(self.read, Places(home))
+        self.logs = LogReader(self.read, self.places)

@@ -12,6 +12,24 @@ from mainspring.domain import jobs, states
 from mainspring.schedule import specs
 
 
+class CodeFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    path: str
+    bytes: int
+    digest: str
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The last code that a version was read from, and the text of one of its files."""
+
+    dag: str
+    version: int
+    snapshot: str
+    files: list[CodeFile]
+    file: str | None
+    text: str | None
+    cut: bool
+
+
 class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     asked: bool
 

@@ -114,6 +114,22 @@ class Dags:
             shapes.VersionsDiffer,
         )
 
+    def show_code(self, dag: str, version: int, /, *, file: str | None = None) -> models.Code:
+        """The last code that a version was read from: its files, and the text of one.
+
+        At most 512 KiB of a text are told. Code is for those who may act: a secret that
+        somebody wrote into it cannot be told from the rest.
+        """
+        return self._asker.ask(
+            "GET",
+            target(
+                "/api/v1/dags/{dag}/versions/{version}/code",
+                {"dag": dag, "version": version},
+                {"file": file},
+            ),
+            models.Code,
+        )
+
     def roll_back(
         self, dag: str, /, *, version: int, idempotency_key: str | None = None
     ) -> shapes.VersionChange:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from mainspring.domain.durations import lasted_seconds
 from mainspring.domain.specs import DagSpec, in_order, parents_of
 from mainspring.domain.states import RunState, TaskState
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import DagRow, read_versions
-from mainspring.store.reading import RunLine, list_tasks, read_spec
+from mainspring.store.reading import RunLine, read_spec
 from mainspring.store.runs import DEFAULT_TENANT
 from mainspring.store.shapes import Shape
 from mainspring.store.statements import statement
@@ -196,13 +197,15 @@ def arranged(cells: str, order: Sequence[int] | None) -> str:
 
 
 async def read_timeline(connection: Connection, run: RunLine) -> Timeline:
-    spec = await read_spec(connection, run)
-    by_node = {task.node: task for task in await list_tasks(connection, run)}
-    tasks = [by_node[number] for number in in_order(spec) if number in by_node]
+    order = in_order(await read_spec(connection, run))
     since = run.started_at or min(run.due_at, run.read_at)
+    [row] = await fetch(connection, statement("read_timeline"), run.id, run.tasks, since)
+    place = {node: at for at, node in enumerate(row["nodes"])}
+    places = [place[node] for node in order if node in place]
 
-    def seconds(at: datetime | None) -> float | None:
-        return None if at is None else round((at - since).total_seconds(), 3)
+    def arranged_as(name: str) -> list[Any]:
+        values = row[name]
+        return [values[at] for at in places]
 
     return Timeline(
         run=run.id,
@@ -212,15 +215,8 @@ async def read_timeline(connection: Connection, run: RunLine) -> Timeline:
         since=since,
         now=round((run.read_at - since).total_seconds(), 3),
         states=list(STATES),
-        cells="".join([_CELLS[task.state] for task in tasks]),
-        started=[
-            seconds(task.started_at)
-            if task.finished_at is not None or task.state is TaskState.RUNNING
-            else None
-            for task in tasks
-        ],
-        finished=[
-            None if task.state is TaskState.RUNNING else seconds(task.finished_at) for task in tasks
-        ],
-        attempts=[task.attempt for task in tasks],
+        cells="".join([_CELLS[TaskState(state)] for state in arranged_as("states")]),
+        started=arranged_as("started"),
+        finished=arranged_as("finished"),
+        attempts=arranged_as("attempts"),
     )

@@ -402,15 +402,18 @@ async def list_tasks(
     run: RunLine,
     *,
     states: Iterable[TaskState] | None = None,
+    first: int = 0,
     limit: int | None = None,
     result_bytes: int = 0,
 ) -> list[TaskLine]:
-    """By node number, with the first `result_bytes` of their results."""
+    """By node number, from the first on, with the first `result_bytes` of their results."""
+    left = run.tasks - first
     rows = await fetch(
         connection,
         statement("page_tasks"),
-        run.id,
-        run.tasks,
+        run.id + first,
+        # Where all states are wanted, what is beyond the limit need not be looked at.
+        left if limit is None or states is not None else min(left, limit),
         None if states is None else list(states),
         run.tasks if limit is None else limit,
         result_bytes,
@@ -419,9 +422,16 @@ async def list_tasks(
 
 
 async def list_attempts(
-    connection: Connection, run: RunLine, *, limit: int = 1_000
+    connection: Connection,
+    run: RunLine,
+    *,
+    first: int = 0,
+    count: int | None = None,
+    limit: int = 1_000,
 ) -> list[AttemptLine]:
-    rows = await fetch(connection, statement("page_attempts"), run.id, run.tasks, limit)
+    """Of so many tasks, from the first on; else of all."""
+    tasks = run.tasks - first if count is None else count
+    rows = await fetch(connection, statement("page_attempts"), run.id + first, tasks, limit)
     return [_attempt(row) for row in rows]
 
 

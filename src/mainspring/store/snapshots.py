@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from mainspring.store.connection import Connection, Line, fetch
+from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import ensure_snapshot
 from mainspring.store.runs import DEFAULT_TENANT
 from mainspring.store.statements import statement
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 VERSIONS_KEPT = 10
 """So many versions of each dag, the newest, keep their code for a rollback."""
@@ -71,19 +74,30 @@ async def keep_snapshot_object(
     return bool(await fetch(connection, sql, snapshot_id, store_id, key, bytes_))
 
 
-async def fetch_snapshot(line: Line, snapshot_id: int, read_object: ReadObject) -> bytes | None:
+class Ask(Protocol):
+    """`function(connection, …)` over some connection."""
+
+    async def __call__(
+        self,
+        function: Callable[Concatenate[Connection, _P], Awaitable[_T]],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T: ...
+
+
+async def fetch_snapshot(ask: Ask, snapshot_id: int, read_object: ReadObject) -> bytes | None:
     """The packed files of a snapshot; None if they are not kept.
 
-    In pieces, so that whoever shares the line waits for one of them and not for all.
+    In pieces, so that whoever shares the connection waits for one of them and not for all.
     """
-    located = await line.call(_locate, snapshot_id)
+    located = await ask(_locate, snapshot_id)
     if located is None:
         return None
     content = bytearray()
     while len(content) < located.bytes:
         start = len(content)
         if located.store is None or located.key is None:
-            piece = await line.call(_piece, snapshot_id, start)
+            piece = await ask(_piece, snapshot_id, start)
         else:
             end = min(start + PIECE_BYTES, located.bytes)
             piece = await read_object(located.store, located.key, start, end)

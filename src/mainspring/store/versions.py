@@ -66,6 +66,21 @@ async def read_version(
     return _decode_spec((await _version(connection, name, dag.id, number))["spec"])
 
 
+class VersionCode(msgspec.Struct, frozen=True):
+    """Where the last code is that a version was read from."""
+
+    snapshot_id: int
+    digest: str
+
+
+async def read_version_code(
+    connection: Connection, name: str, number: int, *, tenant_id: int = DEFAULT_TENANT
+) -> VersionCode:
+    dag = await read_dag(connection, name, tenant_id=tenant_id)
+    version = await _version(connection, name, dag.id, number)
+    return VersionCode(version["snapshot_id"], version["digest"])
+
+
 async def roll_back(
     connection: Connection, name: str, number: int, *, tenant_id: int = DEFAULT_TENANT
 ) -> RolledBack:

@@ -246,7 +246,7 @@ class SqlDepot:
         return await self._aside_line.call(read_snapshots, ids)
 
     async def fetch_snapshot(self, snapshot_id: int) -> bytes | None:
-        return await fetch_snapshot(self._aside_line, snapshot_id, self._places.read)
+        return await fetch_snapshot(self._aside_line.call, snapshot_id, self._places.read)
 
     async def close(self) -> None:
         for line in (

@@ -75,8 +75,8 @@ async def test_content_is_fetched_as_it_was_kept_whatever_its_size(
         snapshot_id = await connection.fetchval(
             "select id from mainspring.snapshot where digest = $1", f"{number}"
         )
-        assert await fetch_snapshot(line, snapshot_id, _no_object) == content
-    assert await fetch_snapshot(line, 999, _no_object) is None
+        assert await fetch_snapshot(line.call, snapshot_id, _no_object) == content
+    assert await fetch_snapshot(line.call, 999, _no_object) is None
     await line.close()
 
 

@@ -15,6 +15,7 @@ from tests.support.factory import BareWorker, dag_of, start_dag
 
 class Taker:
     draining = False
+    leaving = False
 
     def __init__(self) -> None:
         self.taken: list[Claimed] = []

@@ -262,6 +262,23 @@ export interface Clock {
   readonly now: string;
 }
 
+/** The last code that a version was read from, and the text of one of its files. */
+export interface Code {
+  readonly dag: string;
+  readonly version: number;
+  readonly snapshot: string;
+  readonly files: readonly (CodeFile)[];
+  readonly file: string | null;
+  readonly text: string | null;
+  readonly cut: boolean;
+}
+
+export interface CodeFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly digest: string;
+}
+
 /** What a schedule does in the hours to come, if nothing changes. */
 export interface ComingFires {
   readonly schedule: string;
@@ -2193,6 +2210,13 @@ export interface Operations {
     body: undefined;
     answer: VersionsDiffer;
   };
+  /** The last code that a version was read from: its files, and the text of one. */
+  show_code: {
+    parts: { dag: string; version: number };
+    query: { file?: string };
+    body: undefined;
+    answer: Code;
+  };
   /** Let triggers of a dag use this version, with its code. */
   roll_back: {
     parts: { dag: string };
@@ -2869,6 +2893,7 @@ export const OPERATIONS = {
   remove_dag: ["DELETE", "/api/v1/dags/{dag}"],
   list_dag_versions: ["GET", "/api/v1/dags/{dag}/versions"],
   diff_versions: ["GET", "/api/v1/dags/{dag}/diff"],
+  show_code: ["GET", "/api/v1/dags/{dag}/versions/{version}/code"],
   roll_back: ["POST", "/api/v1/dags/{dag}/rollback"],
   refresh_dags: ["POST", "/api/v1/dags/refresh"],
   pause_dag: ["POST", "/api/v1/dags/{dag}/pause"],

@@ -529,7 +529,9 @@ class Gateway:
         member = await self._member(worker, caller)
         for _ in range(2):
             if any(task.snapshot_id == snapshot_id for task in member.hand.values()):
-                content = await fetch_snapshot(self._aside_line, snapshot_id, self._places.read)
+                content = await fetch_snapshot(
+                    self._aside_line.call, snapshot_id, self._places.read
+                )
                 if content is not None:
                     return content
                 break

@@ -13,6 +13,7 @@ from mainspring.api.pages import Cursor, Fields, Limit, Page, check_fields, curs
 from mainspring.api.repeating import used_otherwise
 from mainspring.api.resources.runs import OneRun, RunId, RunsOfDag, page_of_runs, until_ended
 from mainspring.api.routes import Example, Resource
+from mainspring.api.version_code import Code, read_code
 from mainspring.domain.differences import difference
 from mainspring.domain.errors import KeyConflict, NotFoundError
 from mainspring.domain.names import closest, name_problem, shown
@@ -153,6 +154,31 @@ async def diff_versions(call: Call, dag: DagName, query: TwoVersions) -> shapes.
         )
 
     return await call.services.read(read)
+
+
+class OneFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    file: (
+        Annotated[
+            str, Meta(max_length=1000, description="The text of this file; else of the dag's own.")
+        ]
+        | None
+    ) = None
+
+
+@dags.get(
+    "/dags/{dag}/versions/{version}/code",
+    needs=Role.OPERATOR,
+    shared=True,
+    example=Example(path={"dag": "daily_sales", "version": "1"}),
+)
+async def show_code(call: Call, dag: DagName, version: VersionNumber, query: OneFile) -> Code:
+    """The last code that a version was read from: its files, and the text of one.
+
+    At most 512 KiB of a text are told. Code is for those who may act: a secret that somebody wrote
+    into it cannot be told from the rest.
+    """
+    row = await call.services.read(known_dag, dag)
+    return await read_code(call.services, row, version, query.file)
 
 
 class ToVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -214,8 +214,9 @@ order by v.number desc limit $2;
 
 -- name: read_version
 -- $1 dag  $2 number
-select id, number, spec, snapshot_id, created_at from mainspring.version
-where dag_id = $1 and number = $2;
+select v.id, v.number, v.spec, v.snapshot_id, s.digest, v.created_at
+from mainspring.version v join mainspring.snapshot s on s.id = v.snapshot_id
+where v.dag_id = $1 and v.number = $2;
 
 -- name: set_file_problems
 -- The problems of the last reading replace those of the one before.

@@ -48,3 +48,37 @@ join lateral (
     select t.id, t.state::text from mainspring.task_history t
     where t.id >= r.id and t.id < r.id + r.tasks) t) drawn on true
 order by r.id desc;
+
+-- name: read_timeline
+-- When the tasks of a run ran, by number, in seconds. Arrays, since ten thousand rows take ten times as
+-- long on their way. What the row tells of a running task's start may be of the attempt before.
+-- $1 run  $2 how many tasks it has  $3 the instant to count from
+with claimed as materialized (
+  select k.id, k.term, c.claimed_at
+  from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
+  where k.id >= $1 and k.id < $1::bigint + $2::int)
+select
+  coalesce(array_agg((t.id - $1)::int order by t.id), '{}') as nodes,
+  coalesce(array_agg(t.state order by t.id), '{}') as states,
+  coalesce(array_agg(t.attempt::int order by t.id), '{}') as attempts,
+  coalesce(array_agg(
+    case
+      when t.state = 'running' then round(extract(epoch from greatest(t.started_at, c.claimed_at) - $3::timestamptz), 3)
+      when t.finished_at is not null then round(extract(epoch from t.started_at - $3::timestamptz), 3)
+    end::float8 order by t.id), '{}') as started,
+  coalesce(array_agg(
+    case when t.state <> 'running' then round(extract(epoch from t.finished_at - $3::timestamptz), 3) end::float8
+    order by t.id), '{}') as finished
+from (
+  select t.id, t.term, t.attempt, t.started_at, t.finished_at,
+    case
+      when t.state = 'ready' and (
+        select 1 from mainspring.ready q
+        where q.lane = t.lane and q.priority = t.priority and q.position = t.position) is null
+      then 'running' else t.state::text
+    end as state
+  from mainspring.task t where t.id >= $1 and t.id < $1::bigint + $2::int
+  union all
+  select t.id, t.term, t.attempt, t.started_at, t.finished_at, t.state::text
+  from mainspring.task_history t where t.id >= $1 and t.id < $1::bigint + $2::int) t
+left join claimed c on c.id = t.id and c.term = t.term and t.state = 'running';
