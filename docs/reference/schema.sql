@@ -1253,6 +1253,8 @@ CREATE INDEX fire_buffered ON ONLY mainspring.fire USING btree (schedule_id, fir
 
 CREATE INDEX fire_order ON ONLY mainspring.fire USING btree (schedule_id, fire_at);
 
+CREATE INDEX fire_skipped ON ONLY mainspring.fire USING btree (fire_at, id) WHERE (outcome = 'skipped'::mainspring.fire_outcome);
+
 CREATE INDEX idempotency_age ON mainspring.idempotency USING btree (created_at);
 
 CREATE UNIQUE INDEX job_key ON mainspring.job USING btree (key, tenant_id) WHERE (key IS NOT NULL);

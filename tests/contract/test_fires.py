@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
+from mainspring.schedule.specs import IntervalSpec, Misfire, ScheduleSpec
 from mainspring.store.duties import take_shard
-from mainspring.store.shards import beat_engine
+from mainspring.store.schedule_changes import Intent, create_schedule
+from mainspring.store.schedules import due_schedules
+from mainspring.store.settling import Settler
+from mainspring.store.shards import ALL_SHARDS, beat_engine
 from tests.contract.conftest import Api
 
 
@@ -66,3 +71,42 @@ async def test_engines_are_told_with_the_shards_that_they_hold(api: Api) -> None
     [told] = (await api.get("/engines")).json()["items"]
     assert (told["name"], told["leads"]) == ("engine-1", False)
     assert [each["number"] for each in told["shards"]] == [3, 5]
+
+
+async def test_what_was_left_out_is_told_once_newest_first_with_the_reason(
+    api: Api, things: dict[str, str]
+) -> None:
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    for number in range(3):
+        intent = Intent(
+            f"late-{number}",
+            "daily_sales",
+            ScheduleSpec((IntervalSpec(60 * (number + 1)),), misfire=Misfire.NONE),
+        )
+        await create_schedule(api.connection, intent, by="ada", now=begin)
+    now, settler = begin + timedelta(hours=1), Settler()
+    while due := await due_schedules(api.connection, now, list(ALL_SHARDS), begin, 100):
+        await settler.settle(api.connection, due, now)
+    await api.ask("DELETE", "/schedules/late-2")
+    seen: list[dict[str, Any]] = []
+    cursor = ""
+    while True:
+        page = (await api.get(f"/fires/skipped?limit=2{cursor}")).json()
+        seen += page["items"]
+        if page["next"] is None:
+            break
+        cursor = f"&cursor={page['next']}"
+    late = [each for each in seen if each["schedule"].startswith("late-")]
+    # What was due until it was removed is told by itself.
+    assert [each["schedule"] for each in late] == ["late-2", "late-2", "late-1", "late-0"]
+    assert [each["gone"] for each in late] == [True, True, False, False]
+    assert {(each["reason"], each["text"]) for each in late} == {
+        ("misfire", "nobody was there in time")
+    }
+    assert late[3]["fire_at"] == text(begin + timedelta(minutes=1))
+    assert len(seen) == await api.connection.fetchval(
+        "select count(*) from mainspring.fire where outcome = 'skipped'"
+    )
+    for tampered in ("c2tpcHBlZDp4LzE", "c2tpcHBlZDoyMDI2LTAxLTAxLy0x", "x"):
+        answer = await api.get(f"/fires/skipped?cursor={tampered}")
+        assert answer.status_code == 422, answer.text

@@ -18,6 +18,7 @@ VIEWS = (
     "/schedules",
     "/schedules?tab=line",
     "/schedules?tab=heat",
+    "/schedules?tab=missed",
     "/schedules/new",
     "/schedules/sales",
     "/schedules/sales?tab=ledger",

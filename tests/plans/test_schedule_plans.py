@@ -201,6 +201,21 @@ async def test_a_page_of_the_ledger_is_read_from_its_place(connection: Connectio
         assert expected <= sum(node.handled for node in scans) <= expected + 1, plan.text
 
 
+async def test_what_was_left_out_of_all_schedules_is_read_from_its_place(
+    connection: Connection,
+) -> None:
+    await connection.execute(
+        "update mainspring.fire set outcome = 'skipped', reason = 'overlap', run_id = null"
+        " where schedule_id % 3 = 0"
+    )
+    for place in ((None, None), (DUE - timedelta(minutes=2), 2**62)):
+        plan = await explain(connection, "page_skipped", 1, *place, 10, run=True)
+        assert_bounded(plan)
+        assert "Seq Scan" not in plan.kinds(), plan.text
+        reads = [node for node in plan.root.walk() if "fire_at_id_idx" in (node.index or "")]
+        assert 10 <= sum(node.handled for node in reads) <= 12, plan.text
+
+
 async def test_a_schedule_is_read_by_its_name(plain_connection: Connection) -> None:
     await plain_connection.execute("analyze mainspring.schedule, mainspring.schedule_state")
     name = await plain_connection.fetchval("select name from mainspring.schedule limit 1")

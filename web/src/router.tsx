@@ -250,8 +250,8 @@ const admin = createRoute({
 
 type QueueTab = "queues" | "workers";
 const QUEUE_TABS: readonly QueueTab[] = ["queues", "workers"];
-type ScheduleTab = "list" | "line" | "heat";
-const SCHEDULE_TABS: readonly ScheduleTab[] = ["list", "line", "heat"];
+type ScheduleTab = "list" | "line" | "heat" | "missed";
+const SCHEDULE_TABS: readonly ScheduleTab[] = ["list", "line", "heat", "missed"];
 
 function text<Name extends string>(given: Record<string, unknown>, name: Name) {
   const value = given[name];

@@ -217,9 +217,8 @@ def _outcome(fire: LedgerEntry) -> Text:
 
 
 def _became(fire: LedgerEntry, line: ScheduleDocument) -> str:
-    from mainspring.cli.schedule_words import REASONS
     from mainspring.domain.names import listed
-    from mainspring.schedule.firing import Reason
+    from mainspring.schedule.firing import REASONS, Reason
 
     late = (fire.decided_at - fire.fire_at).total_seconds()
     if fire.run_id is not None:

@@ -1261,7 +1261,7 @@ class Calendars:
 
 
 class Fires:
-    """What fires in the hours to come."""
+    """What fires in the hours to come, and what was missed or skipped."""
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
@@ -1288,6 +1288,30 @@ class Fires:
         cursor: str | None = None
         while True:
             page = self.list(hours=hours, limit=limit, cursor=cursor)
+            yield from page.items
+            if page.next is None:
+                return
+            cursor = page.next
+
+    def list_skipped(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> Page[schedule_shapes.SkippedFires]:
+        """Fires of all schedules that made no run, with the reason; newest first.
+
+        Fires that follow one another and were skipped for one reason are told as one, by the
+        first.
+        """
+        return self._asker.ask(
+            "GET",
+            target("/api/v1/fires/skipped", {}, {"limit": limit, "cursor": cursor}),
+            Page[schedule_shapes.SkippedFires],
+        )
+
+    def each_skipped(self, *, limit: int | None = None) -> Iterator[schedule_shapes.SkippedFires]:
+        """As `list_skipped`, all of them; `limit`: how many are asked for at a time."""
+        cursor: str | None = None
+        while True:
+            page = self.list_skipped(limit=limit, cursor=cursor)
             yield from page.items
             if page.next is None:
                 return

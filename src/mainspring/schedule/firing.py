@@ -47,6 +47,17 @@ class Reason(StrEnum):
     """Its dag is gone, or does not take the schedule's parameters any more."""
 
 
+REASONS = {
+    Reason.OVERLAP: "an earlier run was still open",
+    Reason.EXCLUSION: "a calendar excludes the day",
+    Reason.PAUSE: "the schedule or its dag was paused",
+    Reason.MISFIRE: "nobody was there in time",
+    Reason.LIMIT: "it had fired as often as it may",
+    Reason.REFUSED: "its run could not be made",
+}
+"""In words."""
+
+
 class Standing(msgspec.Struct, frozen=True):
     """What a decision depends on, beside the spec."""
 

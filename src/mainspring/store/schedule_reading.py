@@ -12,6 +12,7 @@ import msgspec
 
 from mainspring.domain.names import name_problem
 from mainspring.domain.states import RunState
+from mainspring.schedule.firing import Reason
 from mainspring.schedule.specs import ScheduleSpec
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.reading import read_clock
@@ -89,6 +90,21 @@ class FireLine(msgspec.Struct, frozen=True):
     count: int
     outcome: str
     reason: str | None
+
+
+class SkippedLine(msgspec.Struct, frozen=True):
+    """Fires of some schedule that made no run, from `fire_at` to `until_at`, all for one reason."""
+
+    id: int
+    schedule: str
+    dag: str
+    gone: bool
+    """Whether the schedule is there no more."""
+    fire_at: datetime
+    until_at: datetime
+    count: int
+    reason: Reason
+    decided_at: datetime
 
 
 class ScheduleWhole(msgspec.Struct, frozen=True):
@@ -297,6 +313,19 @@ async def page_fires(
     """Newest first."""
     rows = await fetch(connection, statement("page_fires"), schedule_id, before, limit)
     return [FireLine(*row.values()) for row in rows]
+
+
+async def page_skipped(
+    connection: Connection,
+    *,
+    before: tuple[datetime, int] | None = None,
+    limit: int,
+    tenant_id: int = DEFAULT_TENANT,
+) -> list[SkippedLine]:
+    """Of all schedules, newest first."""
+    place = before or (None, None)
+    rows = await fetch(connection, statement("page_skipped"), tenant_id, *place, limit)
+    return [SkippedLine(**{**row, "reason": Reason(row["reason"])}) for row in map(dict, rows)]
 
 
 def _line(row: asyncpg.Record) -> ScheduleLine:

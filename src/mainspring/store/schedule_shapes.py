@@ -11,6 +11,7 @@ import msgspec
 from mainspring.domain.states import RunState
 from mainspring.schedule.differing import FireDifference, OptionDifference, ScheduleDifference
 from mainspring.schedule.explaining import explain
+from mainspring.schedule.firing import REASONS
 from mainspring.schedule.previewing import PreviewedFire
 from mainspring.schedule.specs import ScheduleSpec
 from mainspring.schedule.timetable import Timetable
@@ -20,6 +21,7 @@ from mainspring.store.schedule_reading import (
     ScheduleLine,
     ScheduleState,
     ScheduleVersion,
+    SkippedLine,
 )
 from mainspring.store.shapes import Shape
 
@@ -96,6 +98,20 @@ class LedgerEntry(Shape, frozen=True, kw_only=True):
     reason: str | None
     run_id: int | None
     version: int
+    decided_at: datetime
+
+
+class SkippedFires(Shape, frozen=True, kw_only=True):
+    """Fires of a schedule that made no run, from `fire_at` to `until_at`, all for one reason."""
+
+    schedule: str
+    dag: str
+    gone: bool
+    fire_at: datetime
+    until_at: datetime
+    count: int
+    reason: str
+    text: str
     decided_at: datetime
 
 
@@ -235,6 +251,20 @@ def ledger_entry(fire: FireLine) -> LedgerEntry:
         run_id=fire.run_id,
         version=fire.version,
         decided_at=fire.decided_at,
+    )
+
+
+def skipped_fires(line: SkippedLine) -> SkippedFires:
+    return SkippedFires(
+        schedule=line.schedule,
+        dag=line.dag,
+        gone=line.gone,
+        fire_at=line.fire_at,
+        until_at=line.until_at,
+        count=line.count,
+        reason=line.reason,
+        text=REASONS[line.reason],
+        decided_at=line.decided_at,
     )
 
 

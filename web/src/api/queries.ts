@@ -277,6 +277,18 @@ export function lanes() {
   });
 }
 
+export function skippedFires() {
+  return infiniteQueryOptions({
+    queryKey: ["skipped fires"],
+    queryFn: ({ pageParam, signal }) =>
+      ask("list_skipped", { query: { limit: 100, cursor: pageParam ?? undefined }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next ?? null,
+    // What schedules do is no topic; a minute is how often most of them fire at most.
+    refetchInterval: 60_000,
+  });
+}
+
 export function workers() {
   return queryOptions({
     queryKey: ["workers"],

@@ -1710,6 +1710,25 @@ export interface Skipped {
   readonly reason?: string;
 }
 
+/** Fires of a schedule that made no run, from `fire_at` to `until_at`, all for one reason. */
+export interface SkippedFires {
+  readonly schedule: string;
+  readonly dag: string;
+  readonly gone: boolean;
+  readonly fire_at: string;
+  readonly until_at: string;
+  readonly count: number;
+  readonly reason: string;
+  readonly text: string;
+  readonly decided_at: string;
+}
+
+/** Some items of a list, in its order. */
+export interface SkippedFiresPage {
+  readonly items: readonly (SkippedFires)[];
+  readonly next?: string | null;
+}
+
 /** How a task is run, and what a worker counts. */
 export type SlotKind = "async" | "command" | "process" | "thread";
 
@@ -2567,6 +2586,13 @@ export interface Operations {
     body: undefined;
     answer: ComingFiresPage;
   };
+  /** Fires of all schedules that made no run, with the reason; newest first. */
+  list_skipped: {
+    parts: object;
+    query: { limit?: number; cursor?: string };
+    body: undefined;
+    answer: SkippedFiresPage;
+  };
   /** Make runs for instants of the past; engines do it from now on. */
   create_backfill: {
     parts: object;
@@ -2944,6 +2970,7 @@ export const OPERATIONS = {
   put_calendar: ["PUT", "/api/v1/calendars/{calendar}"],
   remove_calendar: ["DELETE", "/api/v1/calendars/{calendar}"],
   list_fires: ["GET", "/api/v1/fires"],
+  list_skipped: ["GET", "/api/v1/fires/skipped"],
   create_backfill: ["POST", "/api/v1/backfills"],
   list_backfills: ["GET", "/api/v1/backfills"],
   estimate_backfill: ["POST", "/api/v1/backfills/preview"],

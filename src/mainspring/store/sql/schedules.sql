@@ -376,6 +376,21 @@ where f.schedule_id = $1 and f.fire_at < coalesce($2::timestamptz, 'infinity')
 order by f.fire_at desc
 limit $3;
 
+-- name: page_skipped
+-- What was missed or skipped, of all schedules, newest first; also of those that are gone.
+-- $1 tenant  $2 before this fire, or null  $3 and, of the same instant, below this entry  $4 limit
+select f.id, s.name as schedule, d.name as dag, s.gone_at is not null as gone, f.fire_at, f.until_at,
+  f.count, f.reason::text as reason, f.decided_at
+from (
+  select * from mainspring.fire
+  where outcome = 'skipped'
+    and (fire_at, id) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::bigint, 0))
+  order by fire_at desc, id desc
+  limit $4) f
+join mainspring.schedule s on s.id = f.schedule_id and s.tenant_id = $1
+join mainspring.dag d on d.id = s.dag_id
+order by f.fire_at desc, f.id desc;
+
 -- name: find_schedule
 -- Also one that is gone.  $1 tenant  $2 name
 select id, version, in_code, gone_at is not null as gone, dag_id, spec, parameters, note, job_id

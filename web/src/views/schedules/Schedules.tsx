@@ -1,4 +1,4 @@
-/** What fires when: a list, a time line of the next days, and a map of the hours. */
+/** What fires when: a list, a time line of the next days, a map of the hours, and what was left out. */
 
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
@@ -16,6 +16,7 @@ import { Badge } from "~/components/State";
 import { Tabs } from "~/components/Tabs";
 import type { Schedule } from "~/generated/api";
 import { FireLine } from "~/views/schedules/FireLine";
+import { Missed } from "~/views/schedules/Missed";
 import { HeatMap } from "~/views/schedules/HeatMap";
 
 const route = getRouteApi("/schedules");
@@ -91,11 +92,14 @@ export default function Schedules() {
           { name: "List", value: "list", count: data?.length },
           { name: "Time line", value: "line" },
           { name: "Busy hours", value: "heat" },
+          { name: "Missed", value: "missed" },
         ]}
       />
       <Card fill>
         {error !== null && <Trouble error={error} />}
-        {shown === undefined ? (
+        {tab === "missed" ? (
+          <Missed text={text} />
+        ) : shown === undefined ? (
           error === null && <Loading />
         ) : shown.length === 0 ? (
           <Empty title={data?.length ? "No schedule is called like that." : "There are no schedules yet."}>

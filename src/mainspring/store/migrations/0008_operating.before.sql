@@ -7,3 +7,7 @@ alter table mainspring.lease
   add column drain_by text,
   add column drain_note text,
   add check ((drain is null) = (drain_at is null));
+
+-- What was missed or skipped, of all schedules, newest first. Fires that made a run are not in it, so
+-- they cost no more than before.
+create index fire_skipped on mainspring.fire (fire_at, id) where outcome = 'skipped';
