@@ -52,6 +52,9 @@ interface DagSearch {
   readonly schedule?: string;
   readonly before?: number;
   readonly after?: number;
+  readonly file?: string;
+  readonly code?: "text" | "difference";
+  readonly days?: number;
 }
 
 const dag = createRoute({
@@ -65,6 +68,9 @@ const dag = createRoute({
     ...text(given, "schedule"),
     ...count(given, "before"),
     ...count(given, "after"),
+    ...text(given, "file"),
+    ...oneOf(given, "code", ["text", "difference"] as const),
+    ...count(given, "days"),
   }),
   component: lazyRouteComponent(() => import("~/views/dags/Dag")),
 });
@@ -74,8 +80,18 @@ const runs = createRoute({
   path: "/runs",
   validateSearch: (
     given: Record<string, unknown>,
-  ): { dag?: string; state?: RunState; trigger?: string; since?: string; until?: string } => ({
+  ): {
+    dag?: string;
+    state?: RunState;
+    trigger?: string;
+    text?: string;
+    tag?: string;
+    since?: string;
+    until?: string;
+  } => ({
     ...text(given, "dag"),
+    ...text(given, "text"),
+    ...text(given, "tag"),
     ...oneOf(given, "state", RUN_STATES),
     ...text(given, "trigger"),
     ...text(given, "since"),
@@ -214,8 +230,22 @@ const backfills = createRoute({
 const newBackfill = createRoute({
   getParentRoute: () => root,
   path: "/backfills/new",
-  validateSearch: (given: Record<string, unknown>): { schedule?: string; from?: string; to?: string } => ({
+  validateSearch: (
+    given: Record<string, unknown>,
+  ): {
+    of?: "schedule" | "dag";
+    schedule?: string;
+    dag?: string;
+    times?: string;
+    zone?: string;
+    from?: string;
+    to?: string;
+  } => ({
+    ...oneOf(given, "of", ["schedule", "dag"] as const),
     ...text(given, "schedule"),
+    ...text(given, "dag"),
+    ...text(given, "times"),
+    ...text(given, "zone"),
     ...text(given, "from"),
     ...text(given, "to"),
   }),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { boardOf, cellOf, refreshed, rowsOf, stemOf } from "../src/lib/cells.ts";
-import { criticalPath, longestPath } from "../src/lib/critical.ts";
+import { criticalPath, longestPath, wayThrough } from "../src/lib/critical.ts";
 import { folded, LEVEL_MAX } from "../src/lib/folding.ts";
 import { askedOf, meant, Unreadable, written } from "../src/lib/parameters.ts";
 import { ticks } from "../src/lib/scale.ts";
@@ -40,6 +40,23 @@ test("ten thousand tasks side by side are few nodes, unfolded too", () => {
   const urgent = folded(graph, new Set(["part"]), (place) => (place === 5000 ? 1 : 0));
   assert.equal(urgent.nodes.length, 1 + LEVEL_MAX + 1);
   assert.ok(urgent.nodes.some((node) => node.name === "part_4999"));
+});
+
+test("of a folded graph only the edges of the one path are marked, and all of them", () => {
+  const random = chance(5);
+  for (let round = 0; round < 200; round += 1) {
+    const graph = someGraph(random);
+    const { nodes, edges } = folded(graph, new Set(random() < 0.5 ? ["part"] : []));
+    const path = longestPath(graph.after);
+    const way = wayThrough(path, nodes);
+    const drawn = new Set(edges.map((edge) => edge.join(" ")));
+    assert.equal(way.edges.size, path.length - 1, "each task of a path is on a level of its own");
+    for (const edge of way.edges) assert.ok(drawn.has(edge), edge);
+  }
+  // a → b → c and a → c: the way goes over b, and the short cut is none of it.
+  const graph = { tasks: ["a", "b", "c"], after: [[], [0], [0, 1]] };
+  const { nodes } = folded(graph, new Set());
+  assert.deepEqual([...wayThrough(longestPath(graph.after), nodes).edges], ["t0 t1", "t1 t2"]);
 });
 
 test("the critical path ends with what ended last, each step after the parent that ended last", () => {

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { weeksOf } from "../src/lib/days_of_runs.ts";
+import { Pace } from "../src/lib/pace.ts";
+import { stepsOf } from "../src/lib/steps.ts";
 import { marks, shares } from "../src/lib/timescale.ts";
+import { EMPTY, orderOf } from "../src/views/backfills/order.ts";
 import { countStates, movesOf } from "../src/views/runs/moves.ts";
+import { countsOf, isWhole, TASKS_FIRST } from "../src/views/runs/tasks.ts";
 import { quoted, wayOf } from "../src/views/why/step.ts";
 import { chance } from "./chance.ts";
 
@@ -95,4 +100,96 @@ test("a history tells the newest first, and what began before what ended at the 
 
 test("states are counted, and those of no task left out", () => {
   assert.deepEqual([...countStates((run as { tasks: never }).tasks)], [["succeeded", 1], ["skipped", 1]]);
+});
+
+test("of a large run the states of all tasks are known before all tasks are here", () => {
+  const tasks = Array.from({ length: TASKS_FIRST }, (_, id) => ({ id, state: "succeeded" })) as never;
+  const some = { tasks, task_count: 10_000, task_counts: { succeeded: 9_999, failed: 1 } } as never;
+  assert.ok(!isWhole(some));
+  assert.deepEqual([...countsOf(some)], [["succeeded", 9_999], ["failed", 1]]);
+  assert.ok(isWhole({ tasks, task_count: TASKS_FIRST }));
+});
+
+test("what is paced is done at once, then at most so often, and after the last time it was asked for", () => {
+  const random = chance(29);
+  let now = 0;
+  let planned: { at: number; act: () => void }[] = [];
+  const clock = { now: () => now, later: (act: () => void, ms: number) => void planned.push({ at: now + ms, act }) };
+  const pace = new Pace(1000, clock);
+  const done: number[] = [];
+  let asked = 0;
+  for (let event = 0; event < 2_000; event += 1) {
+    const next = now + random() * 400;
+    for (const each of planned.filter((one) => one.at <= next)) {
+      now = each.at;
+      each.act();
+    }
+    planned = planned.filter((one) => one.at > next);
+    now = next;
+    asked = now;
+    pace.do("list", () => done.push(now));
+    if (event === 0) assert.equal(done.length, 1);
+  }
+  for (const each of planned) {
+    now = each.at;
+    each.act();
+  }
+  assert.ok(done.at(-1)! >= asked);
+  done.slice(1).forEach((at, place) => assert.ok(at - done[place]! >= 1000 - 1e-6));
+  assert.ok(done.length > now / 1000 / 1.5, "and not much less often");
+});
+
+test("steps without an end are there, too", () => {
+  const point = (at: string) => ({ at }) as never;
+  const steps = stepsOf({
+    since: "2026-11-16T00:00:00Z",
+    until: "2026-11-16T04:00:00Z",
+    step: "hour",
+    points: [point("2026-11-16T01:00:00Z"), point("2026-11-16T03:00:00Z")],
+  });
+  assert.deepEqual(steps.map((each) => each.point !== null), [false, true, false, true]);
+  assert.equal(steps[1]!.at - steps[0]!.at, 3600);
+});
+
+test("weeks end today, begin on a Monday, and hold each day once", () => {
+  const weeks = weeksOf([{ at: "2026-11-11T00:00:00Z", runs: 3, failed: 1 }], "2026-11-12", 3);
+  assert.deepEqual(weeks.map((week) => week[0]!.date), ["2026-10-26", "2026-11-02", "2026-11-09"]);
+  assert.deepEqual(weeks[2]![2], { date: "2026-11-11", runs: 3, failed: 1 });
+  assert.deepEqual(weeks[2]!.slice(4), [null, null, null]);
+});
+
+const DAYS = { from: "2026-11-01", to: "2026-11-16" };
+const NOW = new Date("2026-11-16T10:30:20Z");
+
+test("a backfill is of a schedule by its clock, or of a dag at times of its own, and ends now at the latest", () => {
+  assert.deepEqual(orderOf({ schedule: "nightly", zone: "Europe/Berlin" }, DAYS, EMPTY, NOW), {
+    schedule: "nightly",
+    from: "2026-10-31T23:00:00.000Z",
+    to: "2026-11-16T10:30:00.000Z",
+    reprocess: "none",
+    concurrency: 1,
+    newest_first: false,
+    priority: 0,
+  });
+  const own = { dag: "till", times: "0 3 * * *\nevery 90m", zone: "UTC" };
+  const draft = { ...EMPTY, exclude: "weekends, closed", parameters: '{"region": "eu"}', fold: "both" } as const;
+  const order = orderOf(own, { from: "2026-11-01", to: undefined }, draft, NOW)!;
+  assert.equal(order.dag, "till");
+  assert.equal(order.to, "2026-11-02T00:00:00.000Z");
+  assert.deepEqual(order.parameters, { region: "eu" });
+  assert.deepEqual(order.spec, {
+    when: ["0 3 * * *", "every 90m"],
+    timezone: "UTC",
+    dst_gap: "run_after_gap",
+    dst_fold: "both",
+    exclude: ["weekends", "closed"],
+  });
+});
+
+test("what a backfill cannot be made of is said, and what is not yet chosen is waited for", () => {
+  assert.equal(orderOf(null, DAYS, EMPTY, NOW), null);
+  assert.equal(orderOf({ schedule: "nightly", zone: "UTC" }, { from: undefined, to: undefined }, EMPTY, NOW), null);
+  assert.throws(() => orderOf({ dag: "till", times: " ", zone: "UTC" }, DAYS, EMPTY, NOW), /at which times/);
+  assert.throws(() => orderOf({ dag: "till", times: "@daily", zone: "Mars" }, DAYS, EMPTY, NOW), /no time zone Mars/);
+  assert.throws(() => orderOf({ schedule: "nightly", zone: "UTC" }, DAYS, { ...EMPTY, parameters: "[]" }, NOW), /not an object/);
 });

@@ -3,11 +3,13 @@
  * of the server. Events are states: they are put over the answers in hand, or make these old.
  */
 
+import type { Query } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 
 import { patchRun, patchRuns } from "~/api/patches";
 import { queryClient } from "~/api/queries";
 import type { Run, Task } from "~/generated/api";
+import { Pace } from "~/lib/pace";
 
 export type Link = "joining" | "live" | "cut";
 
@@ -123,6 +125,8 @@ function reopen(): void {
 }
 
 const waiting = new Set<string>();
+/** Among all runs something happens all the time, and lists of other things that it touches are long. */
+const lists = new Pace(1000);
 
 /**
  * What is in hand about this topic is asked again, but for what an event has already mended. What is
@@ -136,16 +140,21 @@ function makeOld(topic: string, mended: readonly string[] = []): void {
       !mended.includes(String(query.queryKey[0])),
   });
   for (const query of found) {
-    const askAgain = () => void queryClient.invalidateQueries({ queryKey: query.queryKey, exact: true });
-    if (query.state.fetchStatus !== "fetching" || query.promise === undefined) askAgain();
-    else if (!waiting.has(query.queryHash)) {
-      waiting.add(query.queryHash);
-      const done = () => {
-        waiting.delete(query.queryHash);
-        askAgain();
-      };
-      query.promise.then(done, done);
-    }
+    if (topic === "runs") lists.do(query.queryHash, () => askAgain(query));
+    else askAgain(query);
+  }
+}
+
+function askAgain(query: Query): void {
+  const ask = () => void queryClient.invalidateQueries({ queryKey: query.queryKey, exact: true });
+  if (query.state.fetchStatus !== "fetching" || query.promise === undefined) ask();
+  else if (!waiting.has(query.queryHash)) {
+    waiting.add(query.queryHash);
+    const done = () => {
+      waiting.delete(query.queryHash);
+      ask();
+    };
+    query.promise.then(done, done);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { InfiniteData } from "@tanstack/react-query";
 
-import { queryClient, type RunFilter } from "~/api/queries";
+import { dags, queryClient, type RunFilter } from "~/api/queries";
 import type { Run, RunPage, RunWhole, Task } from "~/generated/api";
 
 /** A list that only grows is one day too large; from here on it is read anew, page by page. */
@@ -54,9 +54,16 @@ function fits(run: Run, filter: RunFilter): boolean {
     (filter.dag === undefined || run.dag === filter.dag) &&
     (filter.state === undefined || run.state === filter.state) &&
     (filter.trigger === undefined || run.trigger === filter.trigger) &&
+    (filter.text === undefined || run.dag.toLowerCase().includes(filter.text.toLowerCase())) &&
+    (filter.tag === undefined || tagsOf(run.dag).includes(filter.tag)) &&
     (filter.since === undefined || Date.parse(run.created_at) >= Date.parse(filter.since)) &&
     (filter.until === undefined || Date.parse(run.created_at) < Date.parse(filter.until))
   );
+}
+
+/** As the list of dags tells them, which who filters by tags has chosen from. */
+function tagsOf(dag: string): readonly string[] {
+  return queryClient.getQueryData(dags().queryKey)?.find((each) => each.name === dag)?.tags ?? [];
 }
 
 export function patchRun(run: Run, tasks: readonly Task[], whole: boolean): void {

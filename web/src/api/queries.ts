@@ -1,11 +1,12 @@
 /** What views ask for, by name: the key, the question, and the topics that make the answer old. */
 
-import { infiniteQueryOptions, QueryClient, queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, QueryClient, queryOptions, replaceEqualDeep } from "@tanstack/react-query";
 
 import { ask, askWithTag, Refused, type Operation, type Answer } from "~/api/call";
 import type { IconName } from "~/components/Icon";
-import type { DagWhole, Grid, JobKind, JobStatus, Run, RunState, WrittenSpec } from "~/generated/api";
+import type { DagWhole, Grid, JobKind, JobStatus, RunState, RunWhole, Width, WrittenSpec } from "~/generated/api";
 import { refreshed } from "~/lib/cells";
+import { TASKS_FIRST } from "~/views/runs/tasks";
 
 export type DagHead = Omit<DagWhole, "tasks" | "snapshot" | "notify" | "timeout_seconds" | "version_created_at" | "changed_at">;
 
@@ -105,6 +106,15 @@ export function versionsDiffer(name: string, before: number, after: number) {
   });
 }
 
+/** The files of a version, and the text of one; its snapshot may be a newer one tomorrow. */
+export function codeOf(dag: string, { version, snapshot }: { version: number; snapshot: string }, file?: string) {
+  return queryOptions({
+    queryKey: ["code", dag, version, snapshot, file ?? null],
+    queryFn: ({ signal }) => ask("show_code", { parts: { dag, version }, query: { file }, signal }),
+    staleTime: Infinity,
+  });
+}
+
 export function backfillsOf(name: string) {
   return queryOptions({
     queryKey: ["backfills", { dag: name }],
@@ -129,18 +139,18 @@ export function scheduleAhead(name: string) {
   });
 }
 
-export type BriefRun = Pick<Run, "id" | "state" | "created_at" | "duration_seconds">;
-
-/** The newest five hundred runs of a dag, the newest first. */
-export function recentRuns(name: string) {
+/** What ended of a dag in so many days, as it was counted. */
+export function statsOf(dag: string, days: number, step: Width) {
   return queryOptions({
-    queryKey: ["recent-runs", name],
-    queryFn: async ({ signal }) => {
-      const query = { limit: 500, fields: "id,state,created_at,duration_seconds" };
-      const page = await ask("list_dag_runs", { parts: { dag: name }, query, signal });
-      return page.items as readonly BriefRun[];
-    },
-    meta: { topics: [`runs:dag=${name}`] },
+    queryKey: ["stats", dag, days, step],
+    queryFn: ({ signal }) =>
+      ask("show_stats_of_dag", {
+        parts: { dag },
+        query: { step, since: new Date(Date.now() - days * 86_400_000).toISOString() },
+        signal,
+      }),
+    // A run is counted when it leaves the hot tables, some seconds after its end.
+    refetchInterval: 10_000,
   });
 }
 
@@ -156,6 +166,10 @@ export interface RunFilter {
   readonly dag?: string | undefined;
   readonly state?: RunState | undefined;
   readonly trigger?: Trigger | undefined;
+  /** Part of the name of its dag. */
+  readonly text?: string | undefined;
+  /** Of its dag. */
+  readonly tag?: string | undefined;
   readonly since?: string | undefined;
   readonly until?: string | undefined;
 }
@@ -163,21 +177,42 @@ export const TRIGGERS = ["schedule", "manual", "backfill", "rerun", "event", "up
 export type Trigger = (typeof TRIGGERS)[number];
 
 export function runs(filter: RunFilter) {
+  const { tag, ...rest } = filter;
+  const query = { ...rest, ...(tag !== undefined && { tag: [tag] }), limit: 100 };
   return infiniteQueryOptions({
     queryKey: ["runs", filter],
     queryFn: ({ pageParam, signal }) =>
-      ask("list_runs", { query: { ...filter, limit: 100, cursor: pageParam ?? undefined }, signal }),
+      ask("list_runs", { query: { ...query, cursor: pageParam ?? undefined }, signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next ?? null,
     meta: { topics: ["runs"] },
   });
 }
 
+/** A run; the first answer holds no more tasks than fill a screen, and `useRun` asks for the rest. */
 export function run(id: number) {
+  const queryKey = ["run", id] as const;
   return queryOptions({
-    queryKey: ["run", id],
-    queryFn: ({ signal }) => ask("show_run", { parts: { run: id }, signal }),
+    queryKey,
+    queryFn: ({ signal }) =>
+      ask("show_run", {
+        parts: { run: id },
+        query: queryClient.getQueryData(queryKey) === undefined ? { tasks_max: TASKS_FIRST } : {},
+        signal,
+      }),
     meta: { topics: [`run:${id}`] },
+    // Thousands of tasks are taken as they come: to compare each with what it was takes longer than to draw.
+    structuralSharing: (before, now) =>
+      (now as RunWhole).tasks.length > 1000 ? now : replaceEqualDeep(before, now),
+  });
+}
+
+/** One task, for those who come before all tasks of its run have. */
+export function task(run: number, name: string) {
+  return queryOptions({
+    queryKey: ["task", run, name],
+    queryFn: ({ signal }) => ask("show_task", { parts: { run, task: name }, signal }),
+    meta: { topics: [`run:${run}`] },
   });
 }
 

@@ -1,6 +1,6 @@
 /** Days as `2026-11-16`, months of them, and the instant at which a day begins in a zone. Pure. */
 
-import { day, type Zone } from "~/lib/time";
+import { day, type Zone } from "./time.ts";
 
 export type Day = string;
 

@@ -34,3 +34,16 @@ export function longestPath(after: readonly (readonly number[])[]): number[] {
   });
   return criticalPath(after, depth);
 }
+
+/** The nodes of a folded graph that a path goes through, and the edges from each to the next, as `from to`. */
+export function wayThrough(
+  path: readonly number[],
+  nodes: readonly { readonly id: string; readonly places: readonly number[] }[],
+): { nodes: Set<string>; edges: Set<string> } {
+  const on = new Map(path.map((place) => [place, ""]));
+  for (const node of nodes) {
+    for (const place of node.places) if (on.has(place)) on.set(place, node.id);
+  }
+  const ids = path.map((place) => on.get(place)!);
+  return { nodes: new Set(ids), edges: new Set(ids.slice(1).map((id, at) => `${ids[at]} ${id}`)) };
+}

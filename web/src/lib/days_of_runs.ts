@@ -1,6 +1,4 @@
-/** Days of runs, week by week, as a calendar shows them. */
-
-import { day, type Zone } from "~/lib/time";
+/** Days of runs, week by week, as a calendar shows them. Days are those of UTC, in which ends are counted. */
 
 export interface DayOfRuns {
   /** `2026-11-16`. */
@@ -9,22 +7,13 @@ export interface DayOfRuns {
   readonly failed: number;
 }
 
-/** Weeks from the oldest to the newest, each Monday to Sunday; days outside of the span are null. */
+/** Weeks from the oldest to the newest, each Monday to Sunday; days to come are null. */
 export function weeksOf(
-  runs: readonly { created_at: string; state: string }[],
+  points: readonly { at: string; runs: number; failed: number }[],
   today: string,
   weeks: number,
-  zone: Zone,
 ): (DayOfRuns | null)[][] {
-  const counts = new Map<string, { runs: number; failed: number }>();
-  for (const run of runs) {
-    const date = day(new Date(run.created_at), zone);
-    const count = counts.get(date) ?? { runs: 0, failed: 0 };
-    count.runs += 1;
-    if (run.state === "failed") count.failed += 1;
-    counts.set(date, count);
-  }
-  // Dates are counted in UTC, where each day has 24 hours.
+  const known = new Map(points.map((each) => [each.at.slice(0, 10), each]));
   const last = new Date(`${today}T00:00:00Z`);
   const weekday = (last.getUTCDay() + 6) % 7;
   const first = last.getTime() - (weekday + 7 * (weeks - 1)) * DAY_MS;
@@ -33,7 +22,8 @@ export function weeksOf(
       const when = first + (7 * week + at) * DAY_MS;
       if (when > last.getTime()) return null;
       const date = new Date(when).toISOString().slice(0, 10);
-      return { date, ...(counts.get(date) ?? { runs: 0, failed: 0 }) };
+      const { runs, failed } = known.get(date) ?? { runs: 0, failed: 0 };
+      return { date, runs, failed };
     }),
   );
 }

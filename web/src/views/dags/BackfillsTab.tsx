@@ -17,18 +17,34 @@ import { useZone } from "~/lib/preferences";
 import { dateAndTime } from "~/lib/time";
 import { number } from "~/lib/words";
 
-export default function BackfillsTab({ dag }: { dag: string }) {
+/** Of its schedule, if it has one; else at times that somebody says. */
+export default function BackfillsTab({ dag, schedule }: { dag: string; schedule: string | undefined }) {
+  const search = schedule === undefined ? ({ of: "dag", dag } as const) : { schedule, dag };
   useTopics(`runs:dag=${dag}`);
   const { data, error } = useQuery(backfillsOf(dag));
   if (error !== null) return <Trouble error={error} />;
   return (
-    <Card fill>
+    <Card
+      fill
+      {...(data !== undefined &&
+        data.length > 0 && {
+          title: "Backfills",
+          aside: (
+            <Link to="/backfills/new" search={search} className={buttonClass()}>
+              Backfill a range
+            </Link>
+          ),
+        })}
+    >
       {data === undefined ? (
         <Loading />
       ) : data.length === 0 ? (
         <Empty title="Nothing was backfilled.">
-          <p className="mb-3">A backfill runs this dag for times of the past: those it missed, or those to do again.</p>
-          <Link to={"/backfills/new" as string} className={buttonClass("main")}>
+          <p className="mb-3">
+            A backfill runs this dag for times of the past: those it missed, or those to do again
+            {schedule === undefined && "; it has no schedule, so you say the times"}.
+          </p>
+          <Link to="/backfills/new" search={search} className={buttonClass("main")}>
             Backfill a range
           </Link>
         </Empty>

@@ -66,9 +66,9 @@ export default function Dag() {
         {tab === "grid" && <GridTab dag={name} search={search} trigger={() => setAsking(true)} />}
         {tab === "graph" && <GraphTab dag={name} search={search} />}
         {tab === "schedule" && dag && <ScheduleTab dag={dag} chosen={search.schedule} />}
-        {tab === "history" && <HistoryTab dag={name} />}
-        {tab === "versions" && <VersionsTab dag={name} before={search.before} after={search.after} />}
-        {tab === "backfills" && <BackfillsTab dag={name} />}
+        {tab === "history" && <HistoryTab dag={name} days={search.days} />}
+        {tab === "versions" && <VersionsTab dag={name} search={search} />}
+        {tab === "backfills" && dag && <BackfillsTab dag={name} schedule={dag.schedules[0]?.name} />}
       </Suspense>
       {asking && <Trigger dag={name} close={() => setAsking(false)} />}
     </Page>

@@ -13,7 +13,7 @@ import { Loading, Trouble } from "~/components/Notice";
 import { Card } from "~/components/Page";
 import { RUN_FACTS, TASK_FACTS } from "~/generated/states";
 import { stateOf, WORST } from "~/lib/cells";
-import { criticalPath, longestPath } from "~/lib/critical";
+import { criticalPath, longestPath, wayThrough } from "~/lib/critical";
 import { folded } from "~/lib/folding";
 import { length } from "~/lib/time";
 import { counted } from "~/lib/words";
@@ -28,7 +28,7 @@ export default function GraphTab({ dag, search, fixed = false }: { dag: string; 
   const navigate = useNavigate();
   const go = (change: GridSearch) =>
     void navigate({ to: ".", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
-  const { data: runs } = useQuery(grid(dag));
+  const { data: runs } = useQuery({ ...grid(dag), enabled: !fixed });
   const run = search.run ?? runs?.runs[0]?.id;
   useTopics(`runs:dag=${dag}`, ...(run === undefined ? [] : [`run:${run}`]));
   const time = useQuery({ ...timeline(run ?? 0), enabled: run !== undefined });
@@ -48,9 +48,9 @@ export default function GraphTab({ dag, search, fixed = false }: { dag: string; 
   );
   const placed = useLayout(shape);
   const critical = useMemo(() => {
-    if (graph === undefined) return new Set<number>();
+    if (graph === undefined) return [];
     const finished = time.data?.finished ?? [];
-    return new Set(finished.some((at) => at !== null) ? criticalPath(graph.after, finished) : longestPath(graph.after));
+    return finished.some((at) => at !== null) ? criticalPath(graph.after, finished) : longestPath(graph.after);
   }, [graph, time.data]);
   const [picked, setPicked] = useState<string | null>(null);
   const drawn = useMemo(() => placed && drawing(placed, cells, critical, picked), [placed, cells, critical, picked]);
@@ -158,8 +158,8 @@ function troubleIn(cells: string): ReadonlyMap<number, number> {
   return found;
 }
 
-function drawing(placed: Placed, cells: string, critical: ReadonlySet<number>, picked: string | null) {
-  const onPath = new Set<string>();
+function drawing(placed: Placed, cells: string, critical: readonly number[], picked: string | null) {
+  const way = wayThrough(critical, placed.graph.nodes);
   const nodes: TaskNodeType[] = placed.graph.nodes.map((node) => {
     const counts = new Map<string, number>();
     for (const place of node.places) {
@@ -167,8 +167,7 @@ function drawing(placed: Placed, cells: string, critical: ReadonlySet<number>, p
       if (state !== null) counts.set(state, (counts.get(state) ?? 0) + 1);
     }
     const states = WORST.filter((state) => counts.has(state)).map((state) => [state, counts.get(state)!] as const);
-    const decides = node.places.some((place) => critical.has(place));
-    if (decides) onPath.add(node.id);
+    const decides = way.nodes.has(node.id);
     const [x, y] = placed.places[node.id] ?? [0, 0];
     const name = node.places.length > 1 ? `${node.name}, ${counted(node.places.length, "task")}` : node.name;
     return {
@@ -187,12 +186,13 @@ function drawing(placed: Placed, cells: string, critical: ReadonlySet<number>, p
     };
   });
   const edges: Edge[] = placed.graph.edges.map(([source, target]) => {
-    const decides = onPath.has(source) && onPath.has(target);
+    const decides = way.edges.has(`${source} ${target}`);
     return {
       id: `${source} ${target}`,
       source,
       target,
       style: { stroke: decides ? "var(--brass)" : "var(--line-strong)", strokeWidth: decides ? 2.5 : 1.2 },
+      className: decides ? "decides" : "",
       zIndex: decides ? 1 : 0,
     };
   });

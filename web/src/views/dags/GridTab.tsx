@@ -77,6 +77,7 @@ export default function GridTab({
           setAt={setAt}
           toggle={toggle}
           choose={(run) => go({ run: run ?? undefined })}
+          open={(run, task) => void navigate({ to: "/runs/$run/tasks/$task", params: { run, task } })}
         />
       )}
     </Card>

@@ -1,4 +1,4 @@
-/** The versions of a dag, and what changed between two of them. */
+/** The versions of a dag, what changed between two of them, and their code. */
 
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -19,6 +19,7 @@ import { Badge } from "~/components/State";
 import type { Change, Parts, Version } from "~/generated/api";
 import type { Tone } from "~/generated/states";
 import { bytes, number } from "~/lib/words";
+import { Code, type CodeSearch } from "~/views/dags/versions/Code";
 
 const columnsOf = (goBack: (version: number) => void): readonly Column<Version>[] => [
   {
@@ -59,28 +60,27 @@ const columnsOf = (goBack: (version: number) => void): readonly Column<Version>[
   },
 ];
 
-export default function VersionsTab({
-  dag,
-  before,
-  after,
-}: {
-  dag: string;
-  before: number | undefined;
-  after: number | undefined;
-}) {
+export interface VersionsSearch extends CodeSearch {
+  readonly before?: number | undefined;
+  readonly after?: number | undefined;
+}
+
+export default function VersionsTab({ dag, search }: { dag: string; search: VersionsSearch }) {
   useTopics("dags");
   const { data, error } = useQuery(versionsOf(dag));
   const [goingBack, setGoingBack] = useState<number | null>(null);
   const columns = useMemo(() => columnsOf(setGoingBack), []);
   if (error !== null) return <Trouble error={error} />;
   if (data === undefined) return <Loading />;
-  const newest = after ?? data[0]?.version;
-  const older = before ?? data.find((each) => each.version < (newest ?? 0))?.version;
+  const after = data.find((each) => each.version === search.after) ?? data[0];
+  const before =
+    data.find((each) => each.version === search.before) ?? data.find((each) => each.version < (after?.version ?? 0));
   return (
     <>
-      {older !== undefined && newest !== undefined && (
-        <Difference dag={dag} versions={data} before={older} after={newest} />
+      {before !== undefined && after !== undefined && (
+        <Difference dag={dag} versions={data} before={before.version} after={after.version} />
       )}
+      {after !== undefined && <Code dag={dag} before={before} after={after} search={search} />}
       <Card title="Versions" fill>
         <Rows label={`Versions of ${dag}`} items={data} columns={columns} keyOf={(each) => each.version} />
       </Card>

@@ -1,7 +1,7 @@
 /** What the form says, as the server takes it. Pure: what is wrong comes back as a sentence. */
 
 import type { JobBody, JobKind } from "~/generated/api";
-import { wordsOf } from "~/lib/arguments";
+import { wordsOf } from "../../lib/arguments.ts";
 import type { JobWhen } from "~/views/jobs/words";
 
 export interface Draft {

@@ -29,7 +29,7 @@ export function Gantt({ run }: { run: RunWhole }) {
     return <Empty title="Nothing has started yet.">As soon as a task runs, its time is drawn here.</Empty>;
   }
   const begin = Date.parse(run.started_at) / 1000;
-  const latest = Math.max(...run.tasks.map((task) => (task.finished_at ? Date.parse(task.finished_at) / 1000 : 0)));
+  const latest = run.tasks.reduce((most, task) => Math.max(most, task.finished_at ? Date.parse(task.finished_at) / 1000 : 0), 0);
   const end = Math.max(RUN_FACTS[run.state].closed ? latest : now.getTime() / 1000, begin + 0.001);
   const places = marks(end - begin, narrow ? 3 : 8);
   const grid = { gridTemplateColumns: narrow ? "7rem 1fr" : "minmax(8rem, 16rem) 1fr" };

@@ -15,6 +15,7 @@ import { History } from "~/views/runs/History";
 import { RunActions } from "~/views/runs/RunActions";
 import { Began, RunFacts, RunProgress } from "~/views/runs/RunFacts";
 import { TaskList } from "~/views/runs/TaskList";
+import { isWhole } from "~/views/runs/tasks";
 import { useRun } from "~/views/runs/useRun";
 import { Why } from "~/views/why/Why";
 
@@ -64,8 +65,9 @@ export default function Run() {
 
 function Face({ run, search }: { run: RunWhole; search: ReturnType<typeof route.useSearch> }) {
   switch (search.tab) {
+    // Times and history are of all tasks, or they would jump as more of them come.
     case "times":
-      return <Card fill><Gantt run={run} /></Card>;
+      return <Card fill>{isWhole(run) ? <Gantt run={run} /> : <Loading rows={8} />}</Card>;
     case "graph":
       return (
         <Suspense fallback={<Loading />}>
@@ -73,7 +75,7 @@ function Face({ run, search }: { run: RunWhole; search: ReturnType<typeof route.
         </Suspense>
       );
     case "history":
-      return <Card fill><History run={run} /></Card>;
+      return <Card fill>{isWhole(run) ? <History run={run} /> : <Loading rows={8} />}</Card>;
     case "compare":
       return <Card fill><Compare run={run} other={search.with} /></Card>;
     case "details":

@@ -15,13 +15,15 @@ import { State } from "~/components/State";
 import type { Rerun, RunWhole, Task } from "~/generated/api";
 import { RUN_FACTS } from "~/generated/states";
 import { counted } from "~/lib/words";
+import { countsOf } from "~/views/runs/tasks";
 import { WhyToggle } from "~/views/why/WhyToggle";
 
 export function RunActions({ run, why }: { run: RunWhole; why: boolean }) {
   const navigate = useNavigate();
   const [asking, setAsking] = useState<"cancel" | "task" | null>(null);
   const closed = RUN_FACTS[run.state].closed;
-  const failed = run.tasks.some((task) => ["failed", "cancelled", "upstream_failed"].includes(task.state));
+  const counts = countsOf(run);
+  const failed = (["failed", "cancelled", "upstream_failed"] as const).some((state) => counts.has(state));
   const again = useRerun(run.id);
   const latest = useDeed({
     act: () => ask("rerun_latest", { parts: { run: run.id } }),

@@ -9,7 +9,7 @@ import { Badge, State } from "~/components/State";
 import type { Run, RunWhole } from "~/generated/api";
 import { TASK_FACTS, TASK_STATES } from "~/generated/states";
 import { counted } from "~/lib/words";
-import { countStates } from "~/views/runs/moves";
+import { countsOf } from "~/views/runs/tasks";
 
 const LINK = "text-accent hover:underline";
 
@@ -77,7 +77,7 @@ function RunLink({ id }: { id: number }) {
 }
 
 export function RunProgress({ run }: { run: RunWhole }) {
-  const counts = useMemo(() => countStates(run.tasks), [run.tasks]);
+  const counts = useMemo(() => countsOf(run), [run]);
   const parts = TASK_STATES.map((state) => ({
     tone: TASK_FACTS[state].tone,
     name: TASK_FACTS[state].label.toLowerCase(),
@@ -90,7 +90,7 @@ export function RunProgress({ run }: { run: RunWhole }) {
     .sort((one, other) => order.indexOf(one.tone) - order.indexOf(other.tone));
   return (
     <div className="flex items-center gap-3">
-      <Bar label="Tasks" parts={shown} of={run.tasks.length} />
+      <Bar label="Tasks" parts={shown} of={run.task_count} />
       <span className="shrink-0 text-sm whitespace-nowrap text-soft">
         {run.open_tasks === 0
           ? counted(run.task_count, "task")

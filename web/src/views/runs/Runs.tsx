@@ -6,11 +6,12 @@ import { useCallback } from "react";
 
 import { useTopics } from "~/api/live";
 import { dags, runs, TRIGGERS, type RunFilter } from "~/api/queries";
-import { Choice, TextBox } from "~/components/Field";
+import { Choice, Search, TextBox } from "~/components/Field";
 import { Empty, Loading, Trouble } from "~/components/Notice";
 import { Card, Page } from "~/components/Page";
 import { Rows } from "~/components/Rows";
 import { RUN_FACTS, RUN_STATES } from "~/generated/states";
+import { useSettled } from "~/lib/settled";
 import { RUN_COLUMNS } from "~/views/runs/columns";
 
 const route = getRouteApi("/runs");
@@ -18,9 +19,11 @@ const route = getRouteApi("/runs");
 export default function Runs() {
   useTopics("runs");
   const filter = asked(route.useSearch());
+  // What is being typed is asked about once; what is chosen, at once.
+  const text = useSettled(filter.text ?? "");
   const navigate = useNavigate();
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
-    ...runs(filter),
+    ...runs({ ...filter, text: text || undefined }),
     placeholderData: keepPreviousData,
   });
   const items = data?.pages.flatMap((page) => page.items);
@@ -75,8 +78,22 @@ function Filters({ filter }: { filter: RunFilter }) {
   const set = (change: RunFilter) =>
     void navigate({ to: "/runs", search: { ...filter, ...change }, replace: true });
   const names = new Set([...(filter.dag ? [filter.dag] : []), ...(known ?? []).map((each) => each.name)]);
+  const tags = new Set([...(filter.tag ? [filter.tag] : []), ...(known ?? []).flatMap((each) => each.tags)]);
   return (
     <>
+      <Search
+        label="Names of dags"
+        value={filter.text ?? ""}
+        change={(text) => set({ text: text.slice(0, 200) || undefined })}
+      />
+      {tags.size > 0 && (
+        <Choice
+          label="Tag"
+          value={filter.tag ?? ""}
+          options={[["", "All tags"], ...[...tags].sort().map((tag) => [tag, tag] as const)]}
+          choose={(tag) => set({ tag: tag || undefined })}
+        />
+      )}
       <Choice
         label="Dag"
         value={filter.dag ?? ""}
@@ -98,12 +115,17 @@ function Filters({ filter }: { filter: RunFilter }) {
       <Choice
         label="Made"
         value={filter.since === undefined ? "" : "since"}
-        options={[...AGES, ...(filter.since === undefined ? [] : [["since", `Since ${filter.since.slice(0, 16)}Z`] as const])]}
-        choose={(hours) => set({ since: hours === "" ? undefined : hoursAgo(Number(hours)) })}
+        options={[...AGES, ...(filter.since === undefined ? [] : [["since", spanWords(filter)] as const])]}
+        choose={(hours) => set({ since: hours === "" ? undefined : hoursAgo(Number(hours)), until: undefined })}
       />
       <GoTo />
     </>
   );
+}
+
+function spanWords({ since = "", until }: RunFilter): string {
+  const told = (at: string) => `${at.slice(0, 16).replace("T", " ")} UTC`;
+  return until === undefined ? `Since ${told(since)}` : `${told(since)} to ${told(until)}`;
 }
 
 function hoursAgo(hours: number): string {

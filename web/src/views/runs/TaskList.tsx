@@ -5,12 +5,12 @@ import { useMemo } from "react";
 
 import { Choice, Search } from "~/components/Field";
 import { Moment, Took } from "~/components/Moment";
-import { Empty } from "~/components/Notice";
+import { Empty, Loading } from "~/components/Notice";
 import { Rows, type Column } from "~/components/Rows";
 import { State } from "~/components/State";
 import type { RunWhole, Task } from "~/generated/api";
 import { TASK_FACTS, TASK_STATES, type TaskState } from "~/generated/states";
-import { countStates } from "~/views/runs/moves";
+import { countsOf, isWhole } from "~/views/runs/tasks";
 
 export interface TaskFilter {
   readonly text?: string | undefined;
@@ -25,7 +25,7 @@ export function TaskList({ run, filter }: { run: RunWhole; filter: TaskFilter })
     (task) =>
       (state === undefined || task.state === state) && task.name.toLowerCase().includes(text.toLowerCase()),
   );
-  const counts = useMemo(() => countStates(run.tasks), [run.tasks]);
+  const counts = useMemo(() => countsOf(run), [run]);
   const set = (change: TaskFilter) =>
     void navigate({ to: ".", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
   return (
@@ -44,7 +44,9 @@ export function TaskList({ run, filter }: { run: RunWhole; filter: TaskFilter })
           choose={(next) => set({ state: TASK_STATES.find((each) => each === next) })}
         />
       </div>
-      {shown.length === 0 ? (
+      {shown.length === 0 && !isWhole(run) ? (
+        <Loading />
+      ) : shown.length === 0 ? (
         <Empty title="No task fits.">Search for less, or choose all states.</Empty>
       ) : (
         <Rows

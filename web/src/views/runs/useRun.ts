@@ -6,6 +6,7 @@ import { useEffect, useRef } from "react";
 import { useLink, useTopics } from "~/api/live";
 import { queryClient, run as runQuery } from "~/api/queries";
 import { RUN_FACTS } from "~/generated/states";
+import { isWhole } from "~/views/runs/tasks";
 
 const AGAIN_MS = 2000;
 
@@ -17,6 +18,12 @@ export function useRun(id: number) {
     refetchInterval: ({ state }) =>
       link !== "live" && state.data !== undefined && !RUN_FACTS[state.data.state].closed ? AGAIN_MS : false,
   });
+  // What fills the screen is there and painted: now the rest.
+  const { refetch } = asked;
+  const some = asked.data !== undefined && !isWhole(asked.data);
+  useEffect(() => {
+    if (some) void refetch({ cancelRefetch: false });
+  }, [some, refetch]);
   // Events tell neither why a run failed nor which reruns it has: that comes with the whole.
   const state = asked.data?.state;
   const known = useRef(state);

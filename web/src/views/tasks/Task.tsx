@@ -1,7 +1,9 @@
 /** One task of a run: what it wrote, how its attempts went, what it was given and what it returned. */
 
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 
+import { task as taskQuery } from "~/api/queries";
 import { Choice } from "~/components/Field";
 import { Took } from "~/components/Moment";
 import { Empty, Loading, Trouble } from "~/components/Notice";
@@ -10,6 +12,7 @@ import { State } from "~/components/State";
 import { Tabs } from "~/components/Tabs";
 import type { Attempt, Task as TaskOf } from "~/generated/api";
 import { ATTEMPT_FACTS, TASK_FACTS } from "~/generated/states";
+import { isWhole } from "~/views/runs/tasks";
 import { useRun } from "~/views/runs/useRun";
 import { Attempts } from "~/views/tasks/Attempts";
 import { ErrorOf } from "~/views/tasks/ErrorOf";
@@ -25,7 +28,10 @@ export default function Task() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: run, error } = useRun(id);
-  const task = run?.tasks.find((each) => each.name === name);
+  const known = run?.tasks.find((each) => each.name === name);
+  const some = run === undefined || !isWhole(run);
+  const alone = useQuery({ ...taskQuery(id, name), enabled: some && known === undefined });
+  const task = known ?? (some ? alone.data : undefined);
   const attempt = task?.attempts.find((each) => each.term === search.term) ?? task?.attempts.at(-1);
   // Whoever looks at what waits or failed wants to know; of the rest it can be asked.
   const why = search.why ?? (task !== undefined && task.state !== "succeeded" && task.state !== "running");
@@ -42,6 +48,8 @@ export default function Task() {
       {error !== null && <Trouble error={error} />}
       {run === undefined ? (
         error === null && <Loading />
+      ) : task === undefined && some && alone.error === null ? (
+        <Loading />
       ) : task === undefined ? (
         <Empty title={`Run ${id} has no task ${name}.`}>
           <Link to="/runs/$run" params={{ run: id }} className="text-accent underline">

@@ -7,6 +7,7 @@
  * keyboards and screen readers.
  */
 
+import { Link } from "@tanstack/react-router";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { flushSync } from "react-dom";
 
@@ -31,6 +32,7 @@ export function GridView({
   now,
   choose,
   toggle,
+  open,
   at,
   setAt,
 }: {
@@ -39,6 +41,8 @@ export function GridView({
   now: number;
   choose: (run: number | null) => void;
   toggle: (group: string) => void;
+  /** Goes to a task of a run. */
+  open: (run: number, task: string) => void;
   at: Place | null;
   setAt: (place: Place | null) => void;
 }) {
@@ -181,6 +185,17 @@ export function GridView({
     else if (left + COLUMN + 8 > element.scrollLeft + room) element.scrollLeft = left + COLUMN + 8 - room;
     setAt(next);
   };
+  /** The task of a run that a cell is about; null, if it is about several or none. */
+  const taskAt = ({ row, column }: Place) => {
+    const [line, run] = [rows[row]!, runs[column]!];
+    if (line.group || cellOf(line, run.cells, board.places.get(run.version), data.states) === null) return null;
+    return { run: run.id, task: line.name };
+  };
+  const enter = (place: Place) => {
+    const found = taskAt(place);
+    if (found !== null) open(found.run, found.task);
+    else if (rows[place.row]!.group) toggle(rows[place.row]!.name);
+  };
   const press = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || runs.length === 0) return;
     const { row, column } = at ?? { row: 0, column: runs.length - 1 };
@@ -194,8 +209,8 @@ export function GridView({
       PageDown: () => goTo(row + page, column),
       Home: () => goTo(event.ctrlKey ? 0 : row, 0),
       End: () => goTo(event.ctrlKey ? rows.length : row, runs.length),
-      Enter: () => choose(runs[column]!.id),
-      " ": () => rows[row]!.group && toggle(rows[row]!.name),
+      Enter: () => enter({ row, column }),
+      " ": () => choose(column === chosenColumn ? null : runs[column]!.id),
       Escape: () => (shown ? choose(null) : setAt(null)),
     };
     const move = moves[event.key];
@@ -206,6 +221,7 @@ export function GridView({
   };
 
   const seen = hover ?? null;
+  const pointed = seen === null || seen.column >= runs.length || seen.row >= rows.length ? null : taskAt(seen);
   return (
     <div
       ref={frame}
@@ -228,9 +244,9 @@ export function GridView({
       onMouseLeave={() => setHover(null)}
       onClick={(event) => {
         const place = placeAt(event);
-        if (place === null || (event.target as HTMLElement).closest("button")) return;
+        if (place === null || (event.target as HTMLElement).closest("a,button")) return;
         setAt(place);
-        choose(runs[place.column]!.id);
+        enter(place);
       }}
       className="relative h-full min-h-0 overflow-auto"
     >
@@ -259,6 +275,22 @@ export function GridView({
             cellLeft={at === null ? 0 : label + 4 + at.column * COLUMN - scroll.left}
             clipRight={label + room}
           />
+          {pointed !== null && (
+            // A link where the mouse is, so that it opens in another tab, too. Keys have Enter.
+            <Link
+              to="/runs/$run/tasks/$task"
+              params={pointed}
+              tabIndex={-1}
+              aria-hidden
+              className="absolute"
+              style={{
+                left: label + 4 + seen!.column * COLUMN - scroll.left,
+                top: HEAD + seen!.row * ROW - scroll.top,
+                width: COLUMN,
+                height: ROW,
+              }}
+            />
+          )}
           {seen !== null && (
             <div
               role="presentation"

@@ -38,10 +38,15 @@ export function useGrid(
     () => [...new Set([...(told?.runs ?? []).map((each) => each.version), ...(time ? [time.version] : [])])],
     [told, time],
   );
-  const graphs = useQueries({ queries: versions.map((each) => graph(dag, each)) });
-  const now = useQuery({ ...graph(dag), enabled: told !== undefined && versions.length === 0 });
+  // Asked for beside the grid: most runs are of this version, so nothing has to be asked after it.
+  const now = useQuery(graph(dag));
+  const others = versions.filter((each) => each !== now.data?.version);
+  const graphs = useQueries({
+    queries: others.map((each) => ({ ...graph(dag, each), enabled: now.data !== undefined || now.error !== null })),
+  });
   const ready = graphs.every((each) => each.data !== undefined);
-  const known = ready ? [...graphs.map((each) => each.data!), ...(now.data ? [now.data] : [])] : [];
+  const mine = now.data !== undefined && (versions.length === 0 || versions.includes(now.data.version));
+  const known = ready ? [...graphs.map((each) => each.data!), ...(mine ? [now.data!] : [])] : [];
   const key = known.map((each) => each.version).join();
   // eslint-disable-next-line -- graphs of a version never change.
   const board = useMemo(() => (known.length ? boardOf(known) : undefined), [dag, key]);
