@@ -15,7 +15,7 @@ import msgspec
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import DagRow
-from mainspring.store.ids import BLOCK_IDS
+from mainspring.store.filling import reserve_stretch, settle_history
 from mainspring.store.runs import DEFAULT_TENANT
 
 
@@ -303,11 +303,7 @@ async def fill_history(connection: Connection, dag: DagRow, count: int) -> None:
     were vacuumed since: what is left is their sheer number.
     """
     assert len(dag.spec.tasks) == 1
-    ids = -(-count // BLOCK_IDS) * BLOCK_IDS
-    first: int = await connection.fetchval(
-        "select setval('mainspring.id_block', nextval('mainspring.id_block') + $1::bigint) - $1",
-        ids,
-    )
+    first = await reserve_stretch(connection, count)
     for start in range(first, first + count, _FILL_BATCH):
         end = min(start + _FILL_BATCH, first + count) - 1
         age_seconds = 86_400 * (1 - (start - first) / count) + 3_600
@@ -316,8 +312,7 @@ async def fill_history(connection: Connection, dag: DagRow, count: int) -> None:
             _FILL,
             *(start, end, DEFAULT_TENANT, dag.id, dag.version_id, dag.snapshot_id, age_seconds),
         )
-    for table in ("run_history", "task_history"):
-        await connection.execute(f"vacuum (analyze, freeze) mainspring.{table}")
+    await settle_history(connection)
 
 
 # $1 first id  $2 last id  $3 tenant  $4 dag  $5 version  $6 snapshot  $7 how long ago, seconds

@@ -18,6 +18,9 @@ class _Entry(NamedTuple):
 _SECTIONS: dict[str, dict[str, _Entry]] = {
     "Run it": {
         "up": _Entry("up:up", "Start everything here: database, engine, worker and server."),
+        "demo": _Entry(
+            "demo:demo", "Start everything with a made-up company in it, to look around."
+        ),
         "engine": _Entry("engine:engine", "Run an engine: timers, deadlines, recovery."),
         "worker": _Entry("worker:worker", "Run a worker, or list those that live."),
         "server": _Entry("server:server", "Run a server: everything over HTTP."),

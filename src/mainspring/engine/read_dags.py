@@ -88,7 +88,11 @@ class ReadDags:
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
-            await self._line.close()
+            await self.close()
+
+    async def close(self) -> None:
+        """For who calls `step` and not `run`."""
+        await self._line.close()
 
     async def _listen(self) -> None:
         """For `dag refresh`. A folder is looked at each second anyway."""

@@ -64,38 +64,13 @@ ends as (
     width_bucket(m.duration, powers.bounds) as duration_at, width_bucket(m.lag, powers.bounds) as lag_at
   from kept_runs k
   join facts f on f.run_id = k.id
-  cross join (
-    select array_agg(interval '1 ms' * (1 << n) order by n) as bounds
-    from generate_series(0, 26) as n) powers
-  left join lateral (
-    select greatest(k.finished_at - k.started_at, '0') as duration,
-      greatest(k.started_at - k.due_at, '0') as lag
-    where k.started_at is not null and not f.again) m on true),
+-- with part: measured_ends
+  ),
 rolled as (
   -- In one order, so that two who archive at the same time wait for each other in turn.
 -- with part: into_rollup
   select tenant_id, coalesce(dag_id, 0), 'minute', at,
-    count(*) filter (where state = 'succeeded'), count(*) filter (where state = 'failed'),
-    count(*) filter (where state = 'cancelled'), count(*) filter (where again),
-    sum(tasks), sum(failed_tasks), sum(retries),
-    coalesce(sum(duration), '0'), coalesce(max(duration), '0'),
-    coalesce(sum(lag), '0'), coalesce(max(lag), '0'),
-    array[
-      count(*) filter (where duration_at = 0), count(*) filter (where duration_at = 1), count(*) filter (where duration_at = 2), count(*) filter (where duration_at = 3),
-      count(*) filter (where duration_at = 4), count(*) filter (where duration_at = 5), count(*) filter (where duration_at = 6), count(*) filter (where duration_at = 7),
-      count(*) filter (where duration_at = 8), count(*) filter (where duration_at = 9), count(*) filter (where duration_at = 10), count(*) filter (where duration_at = 11),
-      count(*) filter (where duration_at = 12), count(*) filter (where duration_at = 13), count(*) filter (where duration_at = 14), count(*) filter (where duration_at = 15),
-      count(*) filter (where duration_at = 16), count(*) filter (where duration_at = 17), count(*) filter (where duration_at = 18), count(*) filter (where duration_at = 19),
-      count(*) filter (where duration_at = 20), count(*) filter (where duration_at = 21), count(*) filter (where duration_at = 22), count(*) filter (where duration_at = 23),
-      count(*) filter (where duration_at = 24), count(*) filter (where duration_at = 25), count(*) filter (where duration_at = 26), count(*) filter (where duration_at = 27)],
-    array[
-      count(*) filter (where lag_at = 0), count(*) filter (where lag_at = 1), count(*) filter (where lag_at = 2), count(*) filter (where lag_at = 3),
-      count(*) filter (where lag_at = 4), count(*) filter (where lag_at = 5), count(*) filter (where lag_at = 6), count(*) filter (where lag_at = 7),
-      count(*) filter (where lag_at = 8), count(*) filter (where lag_at = 9), count(*) filter (where lag_at = 10), count(*) filter (where lag_at = 11),
-      count(*) filter (where lag_at = 12), count(*) filter (where lag_at = 13), count(*) filter (where lag_at = 14), count(*) filter (where lag_at = 15),
-      count(*) filter (where lag_at = 16), count(*) filter (where lag_at = 17), count(*) filter (where lag_at = 18), count(*) filter (where lag_at = 19),
-      count(*) filter (where lag_at = 20), count(*) filter (where lag_at = 21), count(*) filter (where lag_at = 22), count(*) filter (where lag_at = 23),
-      count(*) filter (where lag_at = 24), count(*) filter (where lag_at = 25), count(*) filter (where lag_at = 26), count(*) filter (where lag_at = 27)]
+-- with part: counted_ends
   from ends
   group by grouping sets ((tenant_id, at, dag_id), (tenant_id, at))
   order by 1, 2, 4

@@ -17,6 +17,69 @@
     durations = array(select a + b from unnest(r.durations, excluded.durations) as u (a, b)),
     lags = array(select a + b from unnest(r.lags, excluded.lags) as u (a, b))
 
+-- part: counted_ends
+-- Of `ends`: how many of each kind, and how long they took.
+    count(*) filter (where state = 'succeeded'), count(*) filter (where state = 'failed'),
+    count(*) filter (where state = 'cancelled'), count(*) filter (where again),
+    sum(tasks), sum(failed_tasks), sum(retries),
+    coalesce(sum(duration), '0'), coalesce(max(duration), '0'),
+    coalesce(sum(lag), '0'), coalesce(max(lag), '0'),
+    array[
+      count(*) filter (where duration_at = 0), count(*) filter (where duration_at = 1), count(*) filter (where duration_at = 2), count(*) filter (where duration_at = 3),
+      count(*) filter (where duration_at = 4), count(*) filter (where duration_at = 5), count(*) filter (where duration_at = 6), count(*) filter (where duration_at = 7),
+      count(*) filter (where duration_at = 8), count(*) filter (where duration_at = 9), count(*) filter (where duration_at = 10), count(*) filter (where duration_at = 11),
+      count(*) filter (where duration_at = 12), count(*) filter (where duration_at = 13), count(*) filter (where duration_at = 14), count(*) filter (where duration_at = 15),
+      count(*) filter (where duration_at = 16), count(*) filter (where duration_at = 17), count(*) filter (where duration_at = 18), count(*) filter (where duration_at = 19),
+      count(*) filter (where duration_at = 20), count(*) filter (where duration_at = 21), count(*) filter (where duration_at = 22), count(*) filter (where duration_at = 23),
+      count(*) filter (where duration_at = 24), count(*) filter (where duration_at = 25), count(*) filter (where duration_at = 26), count(*) filter (where duration_at = 27)],
+    array[
+      count(*) filter (where lag_at = 0), count(*) filter (where lag_at = 1), count(*) filter (where lag_at = 2), count(*) filter (where lag_at = 3),
+      count(*) filter (where lag_at = 4), count(*) filter (where lag_at = 5), count(*) filter (where lag_at = 6), count(*) filter (where lag_at = 7),
+      count(*) filter (where lag_at = 8), count(*) filter (where lag_at = 9), count(*) filter (where lag_at = 10), count(*) filter (where lag_at = 11),
+      count(*) filter (where lag_at = 12), count(*) filter (where lag_at = 13), count(*) filter (where lag_at = 14), count(*) filter (where lag_at = 15),
+      count(*) filter (where lag_at = 16), count(*) filter (where lag_at = 17), count(*) filter (where lag_at = 18), count(*) filter (where lag_at = 19),
+      count(*) filter (where lag_at = 20), count(*) filter (where lag_at = 21), count(*) filter (where lag_at = 22), count(*) filter (where lag_at = 23),
+      count(*) filter (where lag_at = 24), count(*) filter (where lag_at = 25), count(*) filter (where lag_at = 26), count(*) filter (where lag_at = 27)]
+
+-- part: measured_ends
+-- How long a run took and how late it was, where it began and had not ended before; and in which places
+-- of the histograms that is.
+  cross join (
+    select array_agg(interval '1 ms' * (1 << n) order by n) as bounds
+    from generate_series(0, 26) as n) powers
+  left join lateral (
+    select greatest(k.finished_at - k.started_at, '0') as duration,
+      greatest(k.started_at - k.due_at, '0') as lag
+    where k.started_at is not null and not f.again) m on true
+
+-- name: count_history
+-- What is in history already and was never counted, added up in stretches of the width that their age
+-- asks for. Whoever stores finished runs in some other way than by `archive_runs` calls it once.
+-- $1 first run  $2 below this run  $3 minutes from here on  $4 hours from here on
+with ends as (
+  select k.tenant_id, k.dag_id, w.width, date_bin(w.length, k.finished_at, 'epoch') as at, k.state, k.tasks,
+    k.failed_tasks, f.retries, f.again, m.duration, m.lag,
+    width_bucket(m.duration, powers.bounds) as duration_at, width_bucket(m.lag, powers.bounds) as lag_at
+  from mainspring.run_history k
+  cross join lateral (
+    select case when k.finished_at >= $3 then 'minute' when k.finished_at >= $4 then 'hour' else 'day' end
+        ::mainspring.rollup_width as width,
+      case when k.finished_at >= $3 then interval '1 minute' when k.finished_at >= $4 then interval '1 hour'
+        else interval '1 day' end as length) w
+  cross join lateral (
+    select sum(t.attempt - 1) as retries, max(t.generation) > 1 as again
+    from mainspring.task_history t where t.id >= k.id and t.id < k.id + k.tasks) f
+-- with part: measured_ends
+  where k.id >= $1 and k.id < $2)
+-- with part: into_rollup
+  select tenant_id, coalesce(dag_id, 0), width, at,
+-- with part: counted_ends
+  from ends
+  group by grouping sets ((tenant_id, width, at, dag_id), (tenant_id, width, at))
+  order by 1, 2, 4
+-- with part: added_to_rollup
+;
+
 -- name: read_rollups
 -- What ended between two instants, added up in steps. A row that is wider than a step would be told at
 -- its beginning; the caller asks for no step that is not kept so far back.
