@@ -74,6 +74,7 @@ export function GridView({
   const newest = runs.at(-1)?.id;
   const count = useRef(0);
   useLayoutEffect(() => {
+    if (view.width === 0) return;
     const element = frame.current!;
     const added = runs.length - count.current;
     element.scrollLeft = count.current === 0 ? element.scrollWidth : element.scrollLeft + added * COLUMN;

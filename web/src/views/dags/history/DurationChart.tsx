@@ -32,6 +32,8 @@ export function DurationChart({ stats, look }: { stats: Statistics; look: (since
       {
         width: element.clientWidth,
         height: HEIGHT,
+        // Room for half of the last day's name.
+        padding: [null, 36, null, null],
         legend: { show: false },
         cursor: { y: false, points: { show: false } },
         scales: { x: { time: true }, y: { range: (_, __, most) => [0, (most || 1) * 1.1] } },
