@@ -96,11 +96,14 @@ function perform(work, signal, log) {
   });
 }
 
-// Renews the lease, and stops what somebody wants stopped.
+const known = () => [...new Set([...hand.values()].map((held) => held.claim)), ...asking];
+
+// Renews the lease, stops what somebody wants stopped, and hands back claims whose answer was lost.
 async function beat() {
-  const claims = [...new Set([...hand.values()].map((held) => held.claim)), ...asking];
-  const { stops } = await call("POST", "/beats", { claims, draining });
+  const { stops, unknown } = await call("POST", "/beats", { claims: known(), draining });
   for (const { task, term } of stops) hand.get(`${task}:${term}`)?.stop();
+  const claims = unknown.filter((claim) => !known().includes(claim));
+  if (claims.length > 0) await call("POST", "/returns", { claims, reason: "the answer to its claim was lost" });
 }
 
 process.on("SIGTERM", () => { draining = true; });

@@ -101,6 +101,8 @@ class Renewed(msgspec.Struct, frozen=True):
     stops: list[Stop]
     drain: Drain | None = None
     """Claim no more, as nothing would be given: until it is null again, or then leave (`stop`)."""
+    unknown: list[UUID] = []
+    """Claims that the worker has not named. Those that it does not know by now it hands back."""
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):

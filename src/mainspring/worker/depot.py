@@ -6,7 +6,7 @@ Whatever is asked is asked until it is answered, across any outage, and asking t
 once: ids of claims are made by the worker, and every change is fenced by its term.
 
 Only `Reaped` comes out of a depot that is out of luck: the lease is gone, and with it all that
-the worker held.
+the worker held; and `Unwelcome`, when no repetition will help.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from uuid import UUID
 import msgspec
 
 from mainspring.domain.draining import Drain
+from mainspring.domain.errors import UnavailableError
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Outcome
 from mainspring.domain.specs import DagSpec, TaskSpec
@@ -26,6 +27,10 @@ from mainspring.store.attempts import Claimed
 
 CLAIM_BATCH = 500
 COMPLETION_BATCH = 1000
+
+
+class Unwelcome(UnavailableError):
+    """The server does not take this worker, or takes it no more: its token is refused."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -54,6 +59,7 @@ class Beat(msgspec.Struct, frozen=True):
     now: datetime
     """The database's clock, between `asked_ns` and `answered_ns` of ours."""
     unknown_claims: Sequence[UUID]
+    """Those that the question did not name."""
     stops: Sequence[tuple[int, int, str]]
     """(task, term, kind of stop) of what somebody wants stopped, or has closed."""
     drain: Drain | None
@@ -62,6 +68,14 @@ class Beat(msgspec.Struct, frozen=True):
     """When the renewal was sent, by the monotonic clock."""
     asked_ns: int
     answered_ns: int
+
+    def lost_claims(self, known: Collection[UUID]) -> list[UUID]:
+        """Those whose answer was lost: nobody runs what they hold.
+
+        `known` are the claims that are known now. The question may have been on its way for long,
+        and what was claimed meanwhile is not lost.
+        """
+        return [claim_id for claim_id in self.unknown_claims if claim_id not in known]
 
 
 class Taker(Protocol):

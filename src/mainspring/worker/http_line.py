@@ -19,9 +19,10 @@ import msgspec
 import structlog
 
 from mainspring import worker_protocol as protocol
-from mainspring.domain.errors import InputError, MainspringError, NotFoundError, UnavailableError
+from mainspring.domain.errors import InputError, MainspringError, NotFoundError
 from mainspring.domain.names import shown
 from mainspring.store.attempts import Reaped
+from mainspring.worker.depot import Unwelcome
 
 _T = TypeVar("_T")
 
@@ -221,7 +222,7 @@ def _content(status: int, content: bytes) -> bytes:
 def _error(status: int) -> type[MainspringError]:
     match status:
         case 401 | 403:
-            return UnavailableError
+            return Unwelcome
         case 404:
             return NotFoundError
         case _:

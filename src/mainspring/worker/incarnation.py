@@ -39,9 +39,9 @@ from mainspring.executors.hosts import Hosts
 from mainspring.executors.jobs import Ended
 from mainspring.observe.measures import Measures
 from mainspring.patience import set_within
-from mainspring.store.attempts import Claimed
+from mainspring.store.attempts import Claimed, Reaped
 from mainspring.worker.clock import DatabaseClock
-from mainspring.worker.depot import COMPLETION_BATCH, Beat, Depot, Report, Reported
+from mainspring.worker.depot import COMPLETION_BATCH, Beat, Depot, Report, Reported, Unwelcome
 from mainspring.worker.hand import Hand, Holding
 from mainspring.worker.inputs import Inputs
 from mainspring.worker.logs import Logs
@@ -231,6 +231,8 @@ class Incarnation:
         batch = [holding.claimed for holding in holdings]
         try:
             jobs, unable = await self._inputs.prepare(batch, known_results)
+        except (Reaped, Unwelcome):
+            raise
         except Exception as error:
             # Whatever one task's data does to us, the worker and its other tasks live on.
             log.exception("tasks could not be prepared")
@@ -403,9 +405,8 @@ class Incarnation:
                 # What it does now is told at once.
                 continue
             self._look_whether_done()
-            if beat.unknown_claims:
-                # Their answer never reached us: nobody runs them.
-                await self._depot.give_back(beat.unknown_claims, "the answer to its claim was lost")
+            if lost := beat.lost_claims(self._known_claims()):
+                await self._depot.give_back(lost, "the answer to its claim was lost")
             await set_within(self._beat_wanted, self._leases.renew_seconds)
             self._beat_wanted.clear()
 

@@ -39,6 +39,9 @@ class Version(msgspec.Struct, frozen=True):
     """For each task, whether its arguments are just the run's parameters."""
 
 
+_UNREAD = TaskSpec(name="unread", entry="unread:unread")
+
+
 class Inputs:
     """Prepares claimed tasks; what cannot be prepared comes back with its outcome."""
 
@@ -53,7 +56,11 @@ class Inputs:
         self._packages = {package_of(app) for app in config.apps} | {package_of(__name__)}
 
     def task(self, claimed: Claimed) -> TaskSpec:
-        task = self._versions[claimed.version_id].spec.tasks[claimed.node]
+        """A bare one of what could not be read: it was not begun, and goes back as it came."""
+        version = self._versions.get(claimed.version_id)
+        if version is None:
+            return _UNREAD
+        task = version.spec.tasks[claimed.node]
         if claimed.attempts_max is None and claimed.timeout_seconds is None:
             return task
         return with_options(task, claimed.attempts_max, claimed.timeout_seconds)

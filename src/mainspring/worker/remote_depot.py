@@ -134,7 +134,7 @@ class RemoteDepot:
         renewed = await self._beat_line.call("POST", f"{self._path}/beats", beat, protocol.Renewed)
         return Beat(
             renewed.now,
-            (),
+            renewed.unknown,
             [(stop.task, stop.term, stop.kind) for stop in renewed.stops],
             renewed.drain,
             sent_at,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -257,14 +258,19 @@ async def test_a_worker_that_was_reaped_is_told_and_others_are_not_disturbed(
     assert isinstance(beats[1], protocol.Renewed)
 
 
-async def test_a_claim_that_its_worker_does_not_know_goes_back(
+async def test_a_claim_that_was_not_named_is_told_and_goes_back_if_its_worker_says_so(
     gateway: Gateway, connection: Connection
 ) -> None:
+    """It may have heard of it since it asked, on a way that takes long."""
     await _runs(connection, 1)
     worker = await Far(gateway).join(lease_seconds=1)
     [task] = await worker.claim()
-    while not await fetch(connection, "select 1 from mainspring.ready"):
-        await worker.renew()
+    while not (unknown := (await worker.renew()).unknown):
+        pass
+    assert unknown == [task.claim_id]
+    assert (await worker.renew(task.claim_id)).unknown == []
+    assert await fetch(connection, "select 1 from mainspring.ready") == []
+    await gateway.give_back(worker.id, protocol.Return(claims=unknown, reason="x"), worker.caller)
     [again] = await worker.claim()
     assert (again.task_id, again.term) == (task.task_id, task.term + 1)
 
@@ -280,6 +286,25 @@ async def test_what_a_gone_caller_waited_for_goes_to_somebody_else(
     await _runs(connection, 1)
     assert len(await here.claim()) == 1
     assert not gateway._waiting._waiters
+
+
+async def test_a_gone_caller_that_was_reaped_is_no_error_of_its_own(
+    gateway: Gateway, connection: Connection
+) -> None:
+    complaints: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, about: complaints.append(about))
+    worker = await Far(gateway).join()
+    await connection.execute("begin")
+    # The next claim waits for us, and finds no lease then.
+    await connection.execute("delete from mainspring.lease")
+    poll = asyncio.create_task(worker.claim())
+    await _until(lambda: any(each.in_statement for each in gateway._waiting._waiters.values()))
+    poll.cancel()
+    await asyncio.gather(poll, return_exceptions=True)
+    await connection.execute("commit")
+    await _waiting(gateway, 0)
+    gc.collect()
+    assert complaints == []
 
 
 async def test_a_lane_whose_notification_got_lost_is_found_while_others_are_busy(

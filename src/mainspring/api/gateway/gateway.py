@@ -75,7 +75,6 @@ _JOINS_PER_SET = 500
 _TOKENS_SECONDS = 0.4
 _FAILED_SECONDS = 1.0
 _STOPS_PAUSE_SECONDS = 0.05
-_LOST_CLAIM = "the answer to its claim was lost"
 _LEFT = "its worker left"
 
 
@@ -279,12 +278,14 @@ class Gateway:
                 self._hands.forget(member)
                 answers.append(Reaped())
                 continue
-            if mine.unknown_claims:
-                # The worker never heard of them: nobody runs what they hold.
-                await self._give_back(member, mine.unknown_claims, _LOST_CLAIM)
+            # Of claims that were not named the worker may have heard since it asked: so it says
+            # itself which of them it does not know, and hands those back.
             answers.append(
                 protocol.Renewed(
-                    mine.now, [protocol.Stop(*stop) for stop in mine.stops], mine.drain
+                    mine.now,
+                    [protocol.Stop(*stop) for stop in mine.stops],
+                    mine.drain,
+                    mine.unknown_claims,
                 )
             )
         return answers

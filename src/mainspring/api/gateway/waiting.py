@@ -182,7 +182,9 @@ class Waiting:
                 waiter.answer(tasks)
             elif waiter.member.id in served.reaped:
                 self._remove(waiter)
-                if not waiter.served.done():
+                if waiter.over:
+                    waiter.answer([])  # An error that nobody waits for would be told as one.
+                elif not waiter.served.done():
                     waiter.served.set_exception(Reaped())
             elif waiter.over:
                 self._leave(waiter)

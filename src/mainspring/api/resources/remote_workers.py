@@ -81,7 +81,7 @@ async def claim_tasks(call: Call, worker: Incarnation, body: protocol.Wish) -> p
     "/workers/{worker}/beats", **_POST, example=Example(path=_WORKER, body={"claims": [_CLAIM]})
 )
 async def renew_lease(call: Call, worker: Incarnation, body: protocol.Beat) -> protocol.Renewed:
-    """Renew the lease, and learn what is to stop. Claims that are not named are handed back."""
+    """Renew the lease, and learn what is to stop, and of claims that were not named."""
     return await call.services.gateway.renew(worker, body, call.caller)
 
 
