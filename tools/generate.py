@@ -26,6 +26,7 @@ from tools.generators import (
     guards,
     http_client,
     metrics_page,
+    places,
     python_page,
     settings_page,
     states_page,
@@ -43,6 +44,7 @@ class Generated(NamedTuple):
 
 FILES = (
     Generated("src/mainspring/store/sql/guards.sql", guards.render),
+    Generated("src/mainspring/api/places.py", places.render),
     Generated("src/mainspring/http/client.py", http_client.render),
     Generated("src/mainspring/http/models.py", http_client.render_models),
     Generated("src/mainspring/http/sync_asking.py", sync_twin.render_asking),

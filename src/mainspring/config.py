@@ -18,7 +18,6 @@ from mainspring.domain.durations import parse_duration
 from mainspring.domain.errors import InputError, MainspringError, UnavailableError
 from mainspring.domain.names import shown
 from mainspring.domain.repositories import PREFIX, Repository, parse_repository
-from mainspring.embedded import default_home, find_running
 
 SNAPSHOTS_CACHED = 20
 """So many snapshots that nobody uses stay in a home's cache; others can be fetched again."""
@@ -184,6 +183,9 @@ def load_config(
     metrics_port: int | None = None,
 ) -> Config:
     """What the environment says, where the command line said nothing."""
+    # Here, since who asks a server needs nothing of it.
+    from mainspring.embedded import default_home
+
     given_home = _read(environ, "HOME")
     dags = dags or given_dags(_read(environ, "DAGS"))
     return Config(
@@ -229,6 +231,8 @@ def server_place(url: str | None, token: str | None) -> ServerPlace:
 
 def database_url(config: Config) -> str:
     """Where the database is: as configured, or the embedded one that runs in this home."""
+    from mainspring.embedded import find_running
+
     url = config.database_url or find_running(config.home)
     if url is None:
         raise UnavailableError(

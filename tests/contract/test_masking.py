@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from mainspring.api.catalogue import ROUTES
 from mainspring.api.masking import masked, quotes
 from mainspring.api.pages import Page
-from mainspring.api.resources import ROUTES
 from mainspring.domain.roles import Role
 from mainspring.store import job_shapes, shapes
 from tests.contract.conftest import Api

@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import msgspec
 
+from mainspring.api.catalogue import RESOURCES, ROUTES
 from mainspring.api.openapi import document
 from mainspring.api.problems import CONTENT_TYPE, Problem
-from mainspring.api.resources import RESOURCES, ROUTES
 from mainspring.api.routes import Route
 from mainspring.domain.roles import Role
 from tests.contract.conftest import Api, as_here, far_worker

@@ -9,7 +9,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from mainspring.api.resources import ROUTES
+from mainspring.api.catalogue import ROUTES
 from mainspring.domain.roles import Role
 from mainspring.store.connection import fetch
 from mainspring.store.dags import register_dag

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from mainspring.api.catalogue import RESOURCES, ROUTES
 from mainspring.api.docs_page import curl
 from mainspring.api.openapi import document
-from mainspring.api.resources import RESOURCES, ROUTES
 from mainspring.api.routes import Route
 from mainspring.domain.roles import Role, allows
 from mainspring.store.tokens import create_token, new_secret

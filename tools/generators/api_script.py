@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mainspring.api.catalogue import RESOURCES
 from mainspring.api.openapi import document
-from mainspring.api.resources import RESOURCES
 
 Schema = Mapping[str, Any]
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union
 import msgspec
 from msgspec import NODEFAULT, UNSET
 
-from mainspring.api.resources import RESOURCES
+from mainspring.api.catalogue import RESOURCES
 from mainspring.api.routes import Resource, Route
 from mainspring.domain.pages import Page
 from mainspring.domain.roles import Role
@@ -105,15 +105,16 @@ def render() -> str:
         "from collections.abc import AsyncIterator, Mapping, Sequence\n"
         "from datetime import date, datetime\n"
         "from types import TracebackType\n"
-        "from typing import Any, Literal, Self\n"
+        "from typing import TYPE_CHECKING, Any, Literal, Self\n"
         "from msgspec import UNSET, UnsetType\n"
         "from mainspring.config import server_place\n"
         "from mainspring.domain.pages import Page\n"
         "from mainspring.http.asking import Asker, Sockets, Transport\n"
+        "from mainspring.http.later import Later\n"
         "from mainspring.http.requests import Reply, body, checked_url, encode, given\n"
         "from mainspring.http.requests import range_header, target, version_header\n"
     )
-    return formatted(_HEAD + imports + shown.imports() + text)
+    return formatted(_HEAD + imports + shown.later_imports() + text)
 
 
 @cache
@@ -440,6 +441,16 @@ class Words:
             alias = "" if last == name else f" as {name}"
             lines.append(f"from {package} import {last}{alias}\n")
         return "".join(lines)
+
+    def later_imports(self) -> str:
+        """As `imports`, but loaded when they are first used."""
+        stand_ins = [f"{name} = Later({module!r})\n" for module, name in self._modules.items()]
+        return (
+            "if TYPE_CHECKING:\n"
+            + textwrap.indent(self.imports(), "    ")
+            + "else:\n"
+            + textwrap.indent("".join(sorted(stand_ins)), "    ")
+        )
 
     def _plain(self, kind: Any) -> str:
         if kind in (None, types.NoneType):

@@ -18,5 +18,7 @@ stream/          what changes, told to those who listen
 openapi.py       the document that is generated from the routes      samples.py   its examples
 docs_page.py     the same for people
 gateway/         what remote workers ask, as sets
-resources/       one file for each resource: to add one, write it and list it in `__init__.py`
+resources/       one file for each resource: to add one, write it and list it in `catalogue.py`
+places.py        which file has which path; generated
+local.py         the routes without a server, for a command beside its database
 """

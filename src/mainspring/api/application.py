@@ -1,4 +1,4 @@
-"""From resources to one ASGI application."""
+"""From routes to one ASGI application."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mainspring.api.endpoint import Endpoint
 from mainspring.api.guard import Doorkeeper
 from mainspring.api.problems import Refusal
-from mainspring.api.routes import Method, Resource, Route
+from mainspring.api.routes import Method, Route
 from mainspring.api.services import Services
 
 
 def build_application(
-    resources: Sequence[Resource],
+    routes: Sequence[Route],
     services: Services,
     guard: Doorkeeper,
     names: Sequence[str],
@@ -24,7 +24,7 @@ def build_application(
     from mainspring.api.frame import Frame
     from mainspring.api.page import PageFiles
 
-    router = build_router(resources, services, guard, elsewhere=PageFiles())
+    router = build_router(routes, services, guard, elsewhere=PageFiles())
     return Frame(router, services, names)
 
 
@@ -38,18 +38,17 @@ async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def build_router(
-    resources: Sequence[Resource],
+    routes: Sequence[Route],
     services: Services,
     guard: Doorkeeper,
     elsewhere: ASGIApp = nowhere,
 ) -> ASGIApp:
     """The routes alone: whoever calls it deals with what they raise."""
     paths: dict[str, dict[Method, Route]] = {}
-    for resource in resources:
-        for route in resource.routes:
-            methods = paths.setdefault(route.path, {})
-            assert route.method not in methods, f"{route.method} {route.path} is declared twice"
-            methods[route.method] = route
+    for route in routes:
+        methods = paths.setdefault(route.path, {})
+        assert route.method not in methods, f"{route.method} {route.path} is declared twice"
+        methods[route.method] = route
     return Router(
         [
             # What is not a parameter is more special, and is tried first.

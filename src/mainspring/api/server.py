@@ -17,8 +17,8 @@ import structlog
 import uvicorn
 
 from mainspring.api.application import build_application
+from mainspring.api.catalogue import ROUTES
 from mainspring.api.guard import Guard
-from mainspring.api.resources import RESOURCES
 from mainspring.api.services import Services
 from mainspring.api.wire import Wire
 from mainspring.config import Config, Listening
@@ -51,7 +51,7 @@ class Server:
             names.append(listening.host)
         self._uvicorn = _Uvicorn(
             uvicorn.Config(
-                build_application(RESOURCES, self._services, self._guard, names),
+                build_application(ROUTES, self._services, self._guard, names),
                 http=Wire,
                 loop="none",
                 ws="none",

@@ -14,10 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from mainspring.api.gateway.gateway import Gateway
-from mainspring.api.stream.hub import Hub
 from mainspring.api.watching import Watcher
-from mainspring.client import Client
 from mainspring.client.link import Address, Link
 from mainspring.domain.errors import UnavailableError
 from mainspring.logs.places import Places
@@ -28,8 +25,11 @@ from mainspring.store.logs import find_grown_logs
 from mainspring.store.reading import find_ended_runs
 
 if TYPE_CHECKING:
+    from mainspring.api.gateway.gateway import Gateway
     from mainspring.api.metrics import Metrics
+    from mainspring.api.stream.hub import Hub
     from mainspring.api.whole import WholeText
+    from mainspring.client import Client
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -38,6 +38,7 @@ READERS = 4
 WRITERS = 2
 PATIENCE_SECONDS = 5.0
 """How long a caller waits for a database that is away, or for a connection that is free."""
+_COMMAND_PATIENCE_SECONDS = 30.0
 # To plan a list of runs takes five times as long as to read it, and the plan is always the same.
 _READ_ONLY = """
 set default_transaction_read_only = on; set statement_timeout = '10s'; set jit = off;
@@ -92,26 +93,51 @@ class Services:
         self.secure = secure
         """Whether callers come over TLS, here or at the proxy."""
         address = Address(url)
-        self.client = Client(url, name="server", patience_seconds=PATIENCE_SECONDS)
         self._readers = Links(address, READERS, name="server reader", settings=_READ_ONLY)
         self._writers = Links(address, WRITERS, name="server writer", settings=_BOUNDED)
         self.read = self._readers.ask
         """For what only looks."""
         self.write = self._writers.ask
         """For short changes that no method of the client makes."""
+        self._url, self._home = url, home
         self.places = Places(home)
         """Where objects are."""
         self.unpacking = asyncio.Semaphore(1)
         """Held by who has a whole snapshot in memory."""
         self.logs = LogReader(self.read, self.places)
-        self.gateway = Gateway(url, self.places)
         self.ends = Watcher(lambda runs: self.read(find_ended_runs, runs))
         """Of runs."""
         self.grown = Watcher(lambda places: self.read(find_grown_logs, places))
         """Logs, by task, term and byte."""
-        self.hub = Hub(url, home=home, metrics=lambda: self.metrics, void_tokens=self._void_tokens)
         self.stopping = False
         """Whether nobody should send new callers here."""
+
+    # What follows is made when it is first needed: a command beside its database needs none of it.
+
+    @cached_property
+    def client(self) -> Client:
+        from mainspring.client import Client
+
+        return Client(self._url, name="server", patience_seconds=PATIENCE_SECONDS)
+
+    @cached_property
+    def gateway(self) -> Gateway:
+        """For remote workers."""
+        from mainspring.api.gateway.gateway import Gateway
+
+        return Gateway(self._url, self.places)
+
+    @cached_property
+    def hub(self) -> Hub:
+        """For those who listen."""
+        from mainspring.api.stream.hub import Hub
+
+        return Hub(
+            self._url,
+            home=self._home,
+            metrics=lambda: self.metrics,
+            void_tokens=self._void_tokens,
+        )
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -133,7 +159,8 @@ class Services:
         self.stopping = True
         self.ends.release()
         self.grown.release()
-        self.hub.stop()
+        if "hub" in vars(self):
+            self.hub.stop()
 
     async def _void_tokens(self, ids: Sequence[int]) -> Sequence[int]:
         return await self.read(void_tokens, ids)
@@ -141,7 +168,8 @@ class Services:
     async def close(self) -> None:
         await self.ends.close()
         await self.grown.close()
-        await self.hub.close()
+        if "hub" in vars(self):
+            await self.hub.close()
         await self.client.__aexit__(None, None, None)
         await self._readers.close()
         await self._writers.close()
@@ -152,7 +180,27 @@ class LocalServices(Services):
 
     def __init__(self, url: str, *, home: Path) -> None:
         super().__init__(url, home=home)
-        self.client = Client(url, name="command")
-        self.read = self.client.ask
-        self.write = self.client.ask
+        self._link = Link(Address(url), name="command", patience_seconds=_COMMAND_PATIENCE_SECONDS)
+        self.read = self._link.ask
+        self.write = self._link.ask
         self.logs = LogReader(self.read, self.places)
+
+    @cached_property
+    def client(self) -> Client:
+        from mainspring.client import Client
+
+        return Client.over(self._link)
+
+    async def open(self) -> None:
+        try:
+            await self._link.open()
+        except BaseException:
+            await self._link.close()
+            raise
+
+    async def close(self) -> None:
+        await self.ends.close()
+        await self.grown.close()
+        if "client" in vars(self):
+            await self.client.__aexit__(None, None, None)
+        await self._link.close()

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-import structlog
 from msgspec import Meta
 
 from mainspring.domain.errors import MainspringError
@@ -29,8 +28,6 @@ Wait = Annotated[
         ge=0, le=WAIT_SECONDS_MAX, description="Answer when it has come, or after so many seconds."
     ),
 ]
-
-log = structlog.get_logger(__name__)
 
 
 class Watcher(Generic[_K]):
@@ -80,6 +77,13 @@ class Watcher(Generic[_K]):
                             future.set_result(None)
             except MainspringError as error:
                 # Whoever waits asks for itself in the end, and is told then.
-                log.warning("cannot look for what callers wait for", reason=str(error))
+                _log().warning("cannot look for what callers wait for", reason=str(error))
                 rest = _REST_SECONDS
             await asyncio.sleep(rest)
+
+
+def _log() -> Any:
+    # Commands, which log nothing, are not kept waiting for it.
+    import structlog
+
+    return structlog.get_logger(__name__)

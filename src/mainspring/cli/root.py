@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 import click
@@ -80,6 +79,8 @@ class _Root(click.Group):
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("mainspring")
     except PackageNotFoundError:

@@ -88,7 +88,18 @@ class Client:
         created_by: str | None = None,
         patience_seconds: float = 30.0,
     ) -> None:
-        self._link = Link(Address(url), name=name, patience_seconds=patience_seconds)
+        link = Link(Address(url), name=name, patience_seconds=patience_seconds)
+        self._begin(link, created_by)
+
+    @classmethod
+    def over(cls, link: Link) -> Self:
+        """A client that shares a connection with others."""
+        client = cls.__new__(cls)
+        client._begin(link, None)
+        return client
+
+    def _begin(self, link: Link, created_by: str | None) -> None:
+        self._link = link
         self.enqueuer = Enqueuer(self._link, created_by=created_by)
         self.scheduler = Scheduler(self._link, created_by=created_by)
         self.jobs = Jobs(self._link, created_by=created_by)

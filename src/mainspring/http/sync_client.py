@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from msgspec import UNSET, UnsetType
 
 from mainspring.config import server_place
-from mainspring.domain import jobs, roles, states, written_dags
 from mainspring.domain.pages import Page
-from mainspring.http import models
+from mainspring.http.later import Later
 from mainspring.http.requests import (
     Reply,
     body,
@@ -24,25 +23,52 @@ from mainspring.http.requests import (
     version_header,
 )
 from mainspring.http.sync_asking import Asker, Sockets, Transport
-from mainspring.schedule import backfilling
-from mainspring.store import (
-    backfill_shapes,
-    calendar_documents,
-    checks,
-    coming_fires,
-    comparison,
-    engine_shapes,
-    grid,
-    job_shapes,
-    letter_shapes,
-    pruning,
-    rollup_shapes,
-    rollups,
-    schedule_shapes,
-    shapes,
-    tokens,
-    why,
-)
+
+if TYPE_CHECKING:
+    from mainspring.domain import jobs, roles, states, written_dags
+    from mainspring.http import models
+    from mainspring.schedule import backfilling
+    from mainspring.store import (
+        backfill_shapes,
+        calendar_documents,
+        checks,
+        coming_fires,
+        comparison,
+        engine_shapes,
+        grid,
+        job_shapes,
+        letter_shapes,
+        pruning,
+        rollup_shapes,
+        rollups,
+        schedule_shapes,
+        shapes,
+        tokens,
+        why,
+    )
+else:
+    backfill_shapes = Later("mainspring.store.backfill_shapes")
+    backfilling = Later("mainspring.schedule.backfilling")
+    calendar_documents = Later("mainspring.store.calendar_documents")
+    checks = Later("mainspring.store.checks")
+    coming_fires = Later("mainspring.store.coming_fires")
+    comparison = Later("mainspring.store.comparison")
+    engine_shapes = Later("mainspring.store.engine_shapes")
+    grid = Later("mainspring.store.grid")
+    job_shapes = Later("mainspring.store.job_shapes")
+    jobs = Later("mainspring.domain.jobs")
+    letter_shapes = Later("mainspring.store.letter_shapes")
+    models = Later("mainspring.http.models")
+    pruning = Later("mainspring.store.pruning")
+    roles = Later("mainspring.domain.roles")
+    rollup_shapes = Later("mainspring.store.rollup_shapes")
+    rollups = Later("mainspring.store.rollups")
+    schedule_shapes = Later("mainspring.store.schedule_shapes")
+    shapes = Later("mainspring.store.shapes")
+    states = Later("mainspring.domain.states")
+    tokens = Later("mainspring.store.tokens")
+    why = Later("mainspring.store.why")
+    written_dags = Later("mainspring.domain.written_dags")
 
 
 class Dags:

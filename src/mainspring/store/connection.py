@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import asyncpg
-import structlog
 
 from mainspring import faults
 from mainspring.domain.errors import UnavailableError
@@ -24,7 +23,6 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-log = structlog.get_logger(__name__)
 
 GONE = (
     asyncpg.PostgresConnectionError,
@@ -130,7 +128,7 @@ class Line:
                     if count_cancellations() > cancellations:
                         raise asyncio.CancelledError from error
                     if failures == 0:
-                        log.warning("database out of reach", line=self._name, error=repr(error))
+                        _log().warning("database out of reach", line=self._name, error=repr(error))
                     failures += 1
                 except asyncio.CancelledError:
                     # The statement may be under way still; its answer must not reach the next.
@@ -188,3 +186,10 @@ async def fetch(connection: Connection, sql: str, *args: Any) -> list[asyncpg.Re
     rows: list[asyncpg.Record] = await connection.fetch(sql, *args)
     faults.after_statement(sql)
     return rows
+
+
+def _log() -> Any:
+    # Commands, which log nothing, are not kept waiting for it.
+    import structlog
+
+    return structlog.get_logger(__name__)

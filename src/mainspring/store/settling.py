@@ -12,10 +12,9 @@ import functools
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
-import structlog
 
 from mainspring import faults
 from mainspring.domain.errors import InputError, InvalidSchedule, MainspringError
@@ -48,8 +47,6 @@ from mainspring.store.schedules import (
     verdicts,
 )
 from mainspring.store.statements import statement
-
-log = structlog.get_logger(__name__)
 
 FIRES_PER_MOVE = 100
 """So that one schedule with much to catch up does not keep others waiting."""
@@ -426,7 +423,7 @@ def _given_up(schedule: StandingSchedule, error: MainspringError) -> Move | None
     """
     if schedule.next_fire_at is None:
         return None
-    log.error("schedule is paused", schedule=schedule.name, error=error.message)
+    _log().error("schedule is paused", schedule=schedule.name, error=error.message)
     move = _standing_still(schedule)
     move.next_fire_at = None
     move.pause_note = f"it cannot be computed: {error.message}"
@@ -439,3 +436,10 @@ _LATE = timedelta(seconds=60)
 @functools.lru_cache(_SPECS_KEPT)
 def _encoded(check: ParameterCheck, given: bytes | None) -> bytes:
     return check.encode({} if given is None else msgspec.json.decode(given))
+
+
+def _log() -> Any:
+    # Commands, which log nothing, are not kept waiting for it.
+    import structlog
+
+    return structlog.get_logger(__name__)

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from mainspring.api.resources import RESOURCES
+from mainspring.api.catalogue import RESOURCES
 from mainspring.http import client, sync_client
 from tools.generators.http_client import _attribute, _class_name, _methods
 

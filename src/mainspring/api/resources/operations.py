@@ -63,16 +63,16 @@ async def metrics(call: Call) -> Answer:
 
 @cache
 def openapi_text() -> bytes:
+    from mainspring.api.catalogue import RESOURCES
     from mainspring.api.openapi import document
-    from mainspring.api.resources import RESOURCES
 
     return msgspec.json.encode(document(RESOURCES))
 
 
 @cache
 def docs_text() -> bytes:
+    from mainspring.api.catalogue import RESOURCES
     from mainspring.api.docs_page import page
-    from mainspring.api.resources import RESOURCES
 
     return page(RESOURCES).encode()
 
