@@ -399,6 +399,7 @@ CREATE TABLE mainspring.lease (
     drain_at timestamp with time zone,
     drain_by text,
     drain_note text,
+    rates jsonb,
     CONSTRAINT lease_check CHECK (((drain IS NULL) = (drain_at IS NULL))),
     CONSTRAINT lease_drain_check CHECK ((drain = ANY (ARRAY['stay'::text, 'stop'::text])))
 )

@@ -88,6 +88,10 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True):
     claims: Annotated[list[UUID], msgspec.Meta(max_length=SLOTS_MAX)] = []
     """All that are in hand, and those asked for and not answered yet."""
     draining: bool = False
+    rates: Annotated[
+        dict[SmallId, Annotated[float, msgspec.Meta(ge=0, le=1e9)]], msgspec.Meta(max_length=1000)
+    ] = {}
+    """How many attempts ended per second, by lane; shown as what their queues get through."""
 
 
 class Stop(msgspec.Struct, frozen=True):

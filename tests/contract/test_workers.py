@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from mainspring.domain.roles import Role
+from mainspring.store.attempts import renew_lease
 from mainspring.store.connection import Connection
 from mainspring.store.dags import register_dag
-from tests.contract.conftest import DAILY_SALES, Api, CommandLine
-from tests.support.factory import BareWorker, start_run
+from tests.contract.conftest import DAILY_SALES, Api, CommandLine, far_worker
+from tests.support.factory import DEFAULT_LANE, BareWorker, start_run
 
 
 async def test_what_a_worker_has_in_hand_is_told_until_it_is_over(
@@ -55,3 +59,32 @@ async def test_a_worker_is_drained_and_resumed_and_each_list_tells_so(
     assert stopping["worker"]["drain"]["then"] == "stop"
     unknown = await api.post("/workers/nobody/drain", json={})
     assert (unknown.status_code, "worker list" in unknown.json()["hint"]) == (404, True)
+
+
+async def test_what_a_queue_gets_through_is_what_its_workers_tell_with_their_beats(
+    api: Api, connection: Connection
+) -> None:
+    near = await BareWorker.join(connection, DAILY_SALES)
+    far = await far_worker(connection)
+    await renew_lease(
+        connection,
+        near.id,
+        [],
+        draining=False,
+        claims_known_after=timedelta(hours=1),
+        rates={DEFAULT_LANE: 2.5, DEFAULT_LANE + 8: 9.0},
+    )
+    beat = {"rates": {str(DEFAULT_LANE): 0.5}}
+    answer = await api.post(f"/workers/{far['worker']}/beats", role=Role.WORKER, json=beat)
+    assert answer.status_code == 200, answer.text
+    [lane] = (await api.get("/queues")).json()["items"]
+    assert (lane["queue"], lane["kind"], lane["per_second"]) == ("default", "async", 3.0)
+    told = {
+        each["name"]: each["per_second"] for each in (await api.get("/workers")).json()["items"]
+    }
+    assert told == {"bare": 11.5, "far": 0.5}
+    for wrong in ({"0": 1}, {"8": -1}, {"8": 1e10}):
+        answer = await api.post(
+            f"/workers/{far['worker']}/beats", role=Role.WORKER, json={"rates": wrong}
+        )
+        assert answer.status_code == 422, answer.text

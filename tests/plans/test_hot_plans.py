@@ -186,7 +186,7 @@ async def test_a_renewal_reads_the_claims_of_its_worker(connection: Connection) 
     for _ in range(3):
         await worker.claim(10)
     plan = await explain(
-        connection, "renew_lease", worker.id, [], False, timedelta(seconds=5), run=True
+        connection, "renew_lease", worker.id, [], False, timedelta(seconds=5), None, run=True
     )
     assert_bounded(plan)
     assert plan.indexes() == {"lease_pkey", "claim_worker", "task_pkey", "remark_pkey"}, plan.text

@@ -97,12 +97,12 @@ def _table(lanes: Sequence[Lane]) -> Table:
     from rich.text import Text
 
     from mainspring.cli.output import faint, table
-    from mainspring.cli.words import number, roughly, safe
+    from mainspring.cli.words import number, rate, roughly, safe
     from mainspring.store.reading import COUNT_MAX
 
     # What waits for a paused dag has a column only where there is some.
     aside = ["aside"] if any(lane.aside for lane in lanes) else []
-    numbers = ["ready", "oldest", *aside, "running", "workers"]
+    numbers = ["ready", "oldest", *aside, "running", "rate", "workers"]
     lines = table("queue", "kind", *numbers, right=numbers)
     for lane in lanes:
         unserved = lane.ready > 0 and lane.workers == 0
@@ -116,6 +116,7 @@ def _table(lanes: Sequence[Lane]) -> Table:
             "" if lane.oldest_seconds is None else roughly(lane.oldest_seconds),
             *([number(lane.aside, at_most=COUNT_MAX)] if aside else []),
             number(lane.running) if lane.running else faint("0"),
+            rate(lane.per_second) if lane.per_second else faint("0"),
             Text("none", style="bold red") if unserved else str(lane.workers),
         )
     return lines

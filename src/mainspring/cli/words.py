@@ -33,6 +33,7 @@ __all__ = [
     "number",
     "parse_moment",
     "pause_words",
+    "rate",
     "roughly",
     "safe",
     "safe_lines",
@@ -69,6 +70,13 @@ def took(seconds: float | None) -> str:
 
 def number(value: int, *, at_most: int | None = None) -> str:
     return f"{value:,}{'+' if at_most is not None and value >= at_most else ''}"
+
+
+def rate(per_second: float) -> str:
+    """`12/s`, `2.5/s`, `6/min`: few digits, and none that would not be true."""
+    if per_second >= 1:
+        return f"{per_second:,.0f}/s" if per_second >= 10 else f"{per_second:.1f}/s"
+    return f"{per_second * 60:.0f}/min" if per_second >= 1 / 60 else "<1/min"
 
 
 def size(count: int) -> str:

@@ -178,9 +178,17 @@ async def renew_lease(
     *,
     draining: bool,
     claims_known_after: timedelta,
+    rates: Mapping[int, float] | None = None,
 ) -> Renewed:
+    """`rates` holds how many attempts of each lane ended per second."""
     rows = await fetch(
-        connection, _RENEW, worker_id, list(known_claims), draining, claims_known_after
+        connection,
+        _RENEW,
+        worker_id,
+        list(known_claims),
+        draining,
+        claims_known_after,
+        rates_text(rates),
     )
     if not rows:
         raise Reaped
@@ -188,6 +196,10 @@ async def renew_lease(
     return Renewed(
         row["now"], row["unknown_claims"], stops_in(row["stops"]), drain_in(row["drain"])
     )
+
+
+def rates_text(rates: Mapping[int, float] | None) -> str | None:
+    return _encode(rates).decode() if rates else None
 
 
 def drain_in(word: str | None) -> Drain | None:

@@ -14,7 +14,14 @@ import msgspec
 
 from mainspring.domain.draining import Drain
 from mainspring.domain.lanes import Lane, SlotKind
-from mainspring.store.attempts import URGENT_FIRST, Claimed, claimed_of, drain_in, stops_in
+from mainspring.store.attempts import (
+    URGENT_FIRST,
+    Claimed,
+    claimed_of,
+    drain_in,
+    rates_text,
+    stops_in,
+)
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.statements import statement
 
@@ -64,6 +71,7 @@ class Beating(msgspec.Struct, frozen=True):
     known_claims: Sequence[UUID]
     draining: bool
     known_after_seconds: float
+    rates: Mapping[int, float] = {}
 
 
 class RenewedTogether(msgspec.Struct, frozen=True):
@@ -131,6 +139,7 @@ async def renew_together(
         [beat.draining for beat in ordered],
         [beat.known_after_seconds for beat in ordered],
         [claim_id for beat in ordered for claim_id in beat.known_claims],
+        [rates_text(beat.rates) for beat in ordered],
     )
     return {
         row["worker_id"]: RenewedTogether(

@@ -37,6 +37,7 @@ DAGS_MAX = 10_000
 _BEYOND = 2**63 - 1
 _decode_error = msgspec.json.Decoder(Error).decode
 _decode_slots = msgspec.json.Decoder(dict[str, int]).decode
+_decode_rates = msgspec.json.Decoder(dict[int, float]).decode
 
 
 class DagLine(msgspec.Struct, frozen=True):
@@ -166,6 +167,8 @@ class WorkerLine(msgspec.Struct, frozen=True):
     draining: bool
     """It claims nothing: by its own word, as it is about to leave, or because somebody wants so."""
     drain: Draining | None
+    rates: dict[int, float]
+    """By lane, how many attempts ended per second; as it told with its last beat."""
     read_at: datetime
 
     def serves(self, queue: str) -> bool:
@@ -195,6 +198,8 @@ class LaneLine(msgspec.Struct, frozen=True):
     """Ready tasks of paused dags, counted up to COUNT_MAX."""
     pause: Pause | None = None
     """Of its queue."""
+    per_second: float = 0.0
+    """How many attempts ended per second, by the last beats of living workers."""
 
 
 class QueueLine(msgspec.Struct, frozen=True):
@@ -474,6 +479,7 @@ async def list_workers(connection: Connection) -> list[WorkerLine]:
             lease_seconds=row["lease_seconds"],
             draining=row["draining"],
             drain=draining_of(row),
+            rates=_decode_rates(row["rates"] or b"{}"),
             read_at=row["read_at"],
         )
         for row in rows
@@ -536,8 +542,9 @@ async def list_lanes(connection: Connection, *, tenant_id: int = DEFAULT_TENANT)
             workers=sum(serves(worker, queue.name, lane.kind) for worker in workers),
             aside=depth["aside"],
             pause=queue.pause,
+            per_second=sum(worker.rates.get(lane.number, 0.0) for worker in workers),
         )
-        if line.ready or line.aside or line.running or line.workers:
+        if line.ready or line.aside or line.running or line.workers or line.per_second:
             found.append(line)
     return found
 

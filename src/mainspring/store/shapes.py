@@ -776,6 +776,8 @@ class Lane(Shape, frozen=True, kw_only=True):
     workers: int
     aside: int
     pause: Pause | None
+    per_second: float
+    """How many attempts ended per second, as living workers told with their last beats."""
 
 
 class QueueWhole(Shape, frozen=True, kw_only=True):
@@ -805,6 +807,7 @@ class Worker(Shape, frozen=True, kw_only=True):
     lease_seconds: float
     draining: bool
     drain: Draining | None
+    per_second: float
     overdue: bool
 
 
@@ -852,6 +855,7 @@ def lane_line(lane: LaneLine) -> Lane:
         workers=lane.workers,
         aside=lane.aside,
         pause=lane.pause,
+        per_second=lane.per_second,
     )
 
 
@@ -881,6 +885,7 @@ def worker_line(worker: WorkerLine) -> Worker:
         lease_seconds=worker.lease_seconds,
         draining=worker.draining,
         drain=worker.drain,
+        per_second=sum(worker.rates.values()),
         overdue=worker.overdue,
     )
 

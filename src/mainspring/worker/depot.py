@@ -138,8 +138,17 @@ class Depot(Reading, Protocol):
     async def listen(self, stop: Callable[[], None]) -> None:
         """Call `stop` whenever a task in hand may have to stop, for ever; a hint."""
 
-    async def renew(self, known_claims: Callable[[], Sequence[UUID]], *, draining: bool) -> Beat:
-        """Renew the lease. Claims are known that are in hand or asked for, at each try."""
+    async def renew(
+        self,
+        known_claims: Callable[[], Sequence[UUID]],
+        *,
+        draining: bool,
+        rates: Mapping[int, float],
+    ) -> Beat:
+        """Renew the lease. Claims are known that are in hand or asked for, at each try.
+
+        `rates` holds how many attempts of each lane ended per second.
+        """
 
     async def complete(
         self,

@@ -45,6 +45,7 @@ from mainspring.worker.depot import COMPLETION_BATCH, Beat, Depot, Report, Repor
 from mainspring.worker.hand import Hand, Holding
 from mainspring.worker.inputs import Inputs
 from mainspring.worker.logs import Logs
+from mainspring.worker.rates import Rates
 from mainspring.worker.slots import Slots
 
 log = structlog.get_logger(__name__)
@@ -112,6 +113,7 @@ class Incarnation:
         self._asking: dict[UUID, float] = {}
         """Claims that are asked for and not answered yet: known, though not in hand; since when."""
         self._trusted_until = 0.0
+        self._rates = Rates(time.monotonic())
         self._measures = measures
         self._show_measures()
         self._group = asyncio.TaskGroup()
@@ -328,6 +330,7 @@ class Incarnation:
         self._give_back_unused(offered, reported.grants)
         self._follow(batch, reported)
         self._asking.pop(grant_claim)
+        self._rates.ended(holding.claimed.lane for holding in holdings)
         self._measure_ends([end for _, end in batch])
 
     def _report(self, holding: Holding, end: Ended) -> Report:
@@ -411,7 +414,8 @@ class Incarnation:
             self._beat_wanted.clear()
 
     async def _beat(self) -> Beat:
-        beat = await self._depot.renew(self._known_claims, draining=self.draining)
+        rates = self._rates.tell(time.monotonic())
+        beat = await self._depot.renew(self._known_claims, draining=self.draining, rates=rates)
         self._clock.learn(beat.now, beat.asked_ns, beat.answered_ns)
         self._trusted_until = beat.sent_at + self._leases.trusted_seconds
         self._hosts.lease_until(self._trusted_until)

@@ -123,13 +123,19 @@ class RemoteDepot:
                 # What is to stop has until then to do so; it would be told again and again.
                 await asyncio.sleep(1.0)
 
-    async def renew(self, known_claims: Callable[[], Sequence[UUID]], *, draining: bool) -> Beat:
+    async def renew(
+        self,
+        known_claims: Callable[[], Sequence[UUID]],
+        *,
+        draining: bool,
+        rates: Mapping[int, float],
+    ) -> Beat:
         sent_at, asked_ns = 0.0, 0
 
         def beat() -> protocol.Beat:
             nonlocal sent_at, asked_ns
             sent_at, asked_ns = time.monotonic(), time.time_ns()
-            return protocol.Beat(claims=list(known_claims()), draining=draining)
+            return protocol.Beat(claims=list(known_claims()), draining=draining, rates=dict(rates))
 
         renewed = await self._beat_line.call("POST", f"{self._path}/beats", beat, protocol.Renewed)
         return Beat(

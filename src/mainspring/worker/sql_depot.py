@@ -130,11 +130,21 @@ class SqlDepot:
 
     # --- renew -----------------------------------------------------------------------------
 
-    async def renew(self, known_claims: Callable[[], Sequence[UUID]], *, draining: bool) -> Beat:
-        return await self._beat_line.call(self._beat, known_claims, draining)
+    async def renew(
+        self,
+        known_claims: Callable[[], Sequence[UUID]],
+        *,
+        draining: bool,
+        rates: Mapping[int, float],
+    ) -> Beat:
+        return await self._beat_line.call(self._beat, known_claims, draining, rates)
 
     async def _beat(
-        self, connection: Connection, known_claims: Callable[[], Sequence[UUID]], draining: bool
+        self,
+        connection: Connection,
+        known_claims: Callable[[], Sequence[UUID]],
+        draining: bool,
+        rates: Mapping[int, float],
     ) -> Beat:
         # What tells the time writes nothing: a renewal answers when its commit is on disk.
         asked_ns = time.time_ns()
@@ -148,6 +158,7 @@ class SqlDepot:
             known_claims(),
             draining=draining,
             claims_known_after=timedelta(seconds=self._leases.renew_seconds),
+            rates=rates,
         )
         return Beat(
             now,

@@ -67,6 +67,8 @@ async def test_a_drained_worker_finishes_what_it_runs_and_leaves_the_rest_to_oth
         await client.resume_worker("one")
         assert await team.ended(run) == "succeeded"
         assert await _ran_by(team, run) == "one"
+        # The beats by which it heard of that have told how fast it was.
+        await team.until(lambda: team.rows("select 1 from mainspring.lease where rates <> '{}'"))
 
 
 async def _began(team: Team) -> bool:

@@ -80,6 +80,7 @@ def a_worker(**fields: Any) -> WorkerLine:
         lease_seconds=15,
         draining=False,
         drain=None,
+        rates={},
         read_at=NOW,
     )
     return msgspec.structs.replace(line, **fields)

@@ -109,6 +109,7 @@ export type BackfillState = "cancelled" | "finished" | "paused" | "running";
 export interface Beat {
   readonly claims?: readonly (string)[];
   readonly draining?: boolean;
+  readonly rates?: Readonly<Record<string, number>>;
 }
 
 /** What somebody did to a task, and why. */
@@ -866,6 +867,7 @@ export interface Lane {
   readonly workers: number;
   readonly aside: number;
   readonly pause: Pause | null;
+  readonly per_second: number;
 }
 
 /** Some items of a list, in its order. */
@@ -2070,6 +2072,7 @@ export interface Worker {
   readonly lease_seconds: number;
   readonly draining: boolean;
   readonly drain: Draining | null;
+  readonly per_second: number;
   readonly overdue: boolean;
 }
 

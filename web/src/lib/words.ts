@@ -16,6 +16,12 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
+/** `12/s`, `2.5/s`, `6/min`: few digits, and none that would not be true. */
+export function rate(perSecond: number): string {
+  if (perSecond >= 1) return perSecond >= 10 ? `${number(Math.round(perSecond))}/s` : `${perSecond.toFixed(1)}/s`;
+  return perSecond >= 1 / 60 ? `${Math.round(perSecond * 60)}/min` : "<1/min";
+}
+
 export function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
   const units = ["KiB", "MiB", "GiB", "TiB"];

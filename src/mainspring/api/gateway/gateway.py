@@ -266,6 +266,7 @@ class Gateway:
                 one.question.claims,
                 one.question.draining,
                 self._hands.of(one.worker_id).renew_seconds,
+                one.question.rates,
             )
             for one in asked
         ]

@@ -11,3 +11,7 @@ alter table mainspring.lease
 -- What was missed or skipped, of all schedules, newest first. Fires that made a run are not in it, so
 -- they cost no more than before.
 create index fire_skipped on mainspring.fire (fire_at, id) where outcome = 'skipped';
+
+-- How many attempts of each lane ended per second, as the worker told with its last beat: what queues get
+-- through, without counting anything where it ends.
+alter table mainspring.lease add column rates jsonb;

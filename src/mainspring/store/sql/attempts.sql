@@ -89,9 +89,10 @@ join mainspring.run r on r.id = t.run_id;
 -- claims that the worker does not know of although they are older than one renewal: their
 -- COMMIT's answer was lost, and the worker hands them back. And whether it is to drain.
 -- $1 worker  $2 known claims  $3 draining  $4 age from which a claim must be known
+-- $5 attempts of each lane that ended per second, or null
 with beat as (
   update mainspring.lease
-  set beat = beat + 1, renewed_at = clock_timestamp(), draining = $3
+  set beat = beat + 1, renewed_at = clock_timestamp(), draining = $3, rates = $5::text::jsonb
   where worker_id = $1
   returning drain)
 select clock_timestamp() as now, drain,

@@ -98,11 +98,12 @@ where (w.id in (select worker_id from holder where drain is null)) is not true;
 -- name: renew_together
 -- As `renew_lease`, for many workers. No row for those that were reaped.
 -- $1 workers  $2 draining  $3 seconds from which a claim of theirs must be known
--- $4 the claims that any of them knows
+-- $4 the claims that any of them knows  $5 what of each lane ended per second, or null
 with beat as (
   update mainspring.lease l
-  set beat = l.beat + 1, renewed_at = clock_timestamp(), draining = u.draining
-  from unnest($1::int[], $2::boolean[], $3::float8[]) as u (worker_id, draining, known_after)
+  set beat = l.beat + 1, renewed_at = clock_timestamp(), draining = u.draining, rates = u.rates::jsonb
+  from unnest($1::int[], $2::boolean[], $3::float8[], $5::text[])
+    as u (worker_id, draining, known_after, rates)
   where l.worker_id = u.worker_id
   returning l.worker_id, l.drain, u.known_after),
 known as materialized (select unnest($4::uuid[]) as id)

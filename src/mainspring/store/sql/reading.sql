@@ -237,7 +237,7 @@ limit $3;
 -- The living: those with a lease.  $1 limit
 select w.id, w.name, w.host, w.pid, w.queues, w.slots, w.started_at, l.renewed_at,
   l.seconds::float8 as lease_seconds, l.draining or l.drain is not null as draining, l.drain,
-  l.drain_at, l.drain_by, l.drain_note, clock_timestamp() as read_at
+  l.drain_at, l.drain_by, l.drain_note, l.rates::text as rates, clock_timestamp() as read_at
 from mainspring.lease l join mainspring.worker w on w.id = l.worker_id
 order by w.name, w.id
 limit $1;

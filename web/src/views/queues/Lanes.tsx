@@ -1,4 +1,4 @@
-/** Queues by kind of slot: how many tasks wait, how long the first has waited, how many run. */
+/** Queues by kind of slot: how many tasks wait, how long the first has waited, how many run and end. */
 
 import { useState } from "react";
 
@@ -12,7 +12,7 @@ import { Rows, type Column } from "~/components/Rows";
 import { Badge } from "~/components/State";
 import type { Lane } from "~/generated/api";
 import { length } from "~/lib/time";
-import { number } from "~/lib/words";
+import { number, rate } from "~/lib/words";
 
 export function Lanes({ lanes, error }: { lanes: readonly Lane[] | undefined; error: unknown }) {
   const [pausing, setPausing] = useState<string | null>(null);
@@ -61,6 +61,18 @@ export function Lanes({ lanes, error }: { lanes: readonly Lane[] | undefined; er
       cell: (lane) => (lane.oldest_seconds === null ? "–" : length(Math.round(lane.oldest_seconds))),
     },
     { name: "Running", width: "4rem", right: true, cell: (lane) => number(lane.running) },
+    {
+      name: "Rate",
+      width: "4.5rem",
+      right: true,
+      wide: true,
+      cell: (lane) =>
+        lane.per_second === 0 ? (
+          <span className="text-faint">–</span>
+        ) : (
+          <span title="Attempts that ended, over some ten seconds, as its workers tell.">{rate(lane.per_second)}</span>
+        ),
+    },
     {
       name: "Workers",
       width: "5rem",

@@ -13,7 +13,7 @@ import { Empty, Loading, Trouble } from "~/components/Notice";
 import { Rows, type Column } from "~/components/Rows";
 import { Badge } from "~/components/State";
 import type { Worker } from "~/generated/api";
-import { number } from "~/lib/words";
+import { number, rate } from "~/lib/words";
 
 const COLUMNS: readonly Column<Worker>[] = [
   {
@@ -34,6 +34,13 @@ const COLUMNS: readonly Column<Worker>[] = [
     width: "minmax(6rem, 1fr)",
     wide: true,
     cell: (worker) => <span className="text-soft">{worker.queues.includes("*") ? "all" : worker.queues.join(", ")}</span>,
+  },
+  {
+    name: "Rate",
+    width: "4.5rem",
+    right: true,
+    wide: true,
+    cell: (worker) => (worker.per_second === 0 ? <span className="text-faint">–</span> : rate(worker.per_second)),
   },
   { name: "Host", width: "minmax(6rem, 1fr)", wide: true, cell: (worker) => <span className="text-soft">{worker.host}</span> },
   { name: "Started", width: "6rem", wide: true, cell: (worker) => <Moment at={worker.started_at} /> },
