@@ -19,6 +19,28 @@ def ring() -> None: ...
 def bell() -> None:
     ring()
 """
+DIARY = """from mainspring import dag, task
+
+
+@task
+def write() -> str:
+    return "dear diary"
+
+
+@dag
+def diary() -> None:
+    '''A page for each day.'''
+    {tasks}
+"""
+INK = """mark => {
+  const { data } = mark.getContext('2d').getImageData(0, 0, mark.width, mark.height);
+  let [most, ink] = [0, ''];
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at + 3] > most) [most, ink] = [data[at + 3], data.slice(at, at + 3).join()];
+  }
+  return ink;
+}"""
+"""The colour that a mark on a canvas is painted with."""
 TABS = ("grid", "graph", "schedule", "history", "versions", "backfills")
 
 
@@ -66,16 +88,41 @@ def test_the_grid_is_walked_by_keys_and_a_run_turns_into_its_timeline(page: Page
     page.goto("/dags/sales")
     grid = page.get_by_role("grid", name="Runs and tasks")
     expect(grid.get_by_role("rowheader", name="total")).to_be_visible()
+    marks = page.get_by_role("list", name="Legend").locator("canvas")
+    assert marks.nth(0).evaluate(INK) != marks.nth(1).evaluate(INK), "succeeded and failed"
     grid.focus()
     page.keyboard.press("ArrowDown")
     cell = page.get_by_role("gridcell")
     expect(cell).to_have_accessible_name(re.compile("total, run .* Succeeded"))
-    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
     expect(page).to_have_url(re.compile(r"run=\d+"))
     page.get_by_role("button", name="Close the timeline").click()
     expect(page).not_to_have_url(re.compile(r"run=\d+"))
     grid.get_by_role("button", name=re.compile(r"^Run \d+, succeeded")).last.click()
     expect(page.get_by_role("link", name=re.compile(r"^Run \d+"))).to_be_visible()
+
+
+def test_a_cell_of_the_grid_leads_to_its_task_by_key_and_by_mouse(page: Page, up: Up) -> None:
+    up.command("dag", "trigger", "sales", "--wait")
+    page.goto("/dags/sales")
+    grid = page.get_by_role("grid", name="Runs and tasks")
+    expect(grid.get_by_role("rowheader", name="total")).to_be_visible()
+    grid.focus()
+    page.keyboard.press("ArrowDown")
+    cell = page.get_by_role("gridcell")
+    expect(cell).to_have_accessible_name(re.compile("total, run"))
+    place = cell.bounding_box()
+    assert place is not None
+    page.keyboard.press("Enter")
+    task = re.compile(r"/runs/\d+/tasks/total")
+    expect(page).to_have_url(task)
+    page.go_back()
+    expect(grid.get_by_role("rowheader", name="total")).to_be_visible()
+    middle = (place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    page.mouse.move(*middle)
+    expect(page.get_by_text(re.compile(r"^total, run \d+: Succeeded"))).to_be_visible()
+    page.mouse.click(*middle)
+    expect(page).to_have_url(task)
 
 
 def test_a_run_appears_in_the_grid_without_a_reload(page: Page, up: Up) -> None:
@@ -97,6 +144,38 @@ def test_the_graph_tells_how_the_tasks_of_a_run_stand(page: Page, up: Up) -> Non
     expect(node).to_be_visible()
     node.click()
     expect(page.get_by_role("link", name=re.compile(r"Open run \d+"))).to_be_visible()
+
+
+def test_the_code_of_a_version_is_shown_and_compared_with_another(page: Page, up: Up) -> None:
+    up.write("diary.py", DIARY.format(tasks="write()"))
+    page.goto("/dags")
+    expect(page.get_by_role("link", name="diary")).to_be_visible()
+    up.write("diary.py", DIARY.format(tasks="write.named('again')()"))
+    page.goto("/dags/diary?tab=versions")
+    compared = page.get_by_role("region", name="How diary.py differs")
+    expect(compared).to_contain_text("removed: −    write()")
+    expect(compared).to_contain_text("added: +    write.named('again')()")
+    assert serious_issues(page) == []
+    page.get_by_role("radio", name="Version 2").check(force=True)
+    whole = page.get_by_role("region", name="diary.py in version 2")
+    expect(whole).to_contain_text("A page for each day.")
+    page.get_by_label("File").select_option("talk.py")
+    expect(page.get_by_role("region", name="talk.py in version 2")).to_contain_text("def chatter")
+    expect(page).to_have_url(re.compile("file=talk.py"))
+
+
+def test_a_dag_without_a_schedule_is_backfilled_at_times_that_are_said(page: Page) -> None:
+    page.goto("/dags/till?tab=backfills")
+    page.get_by_role("link", name="Backfill a range").click()
+    page.get_by_label("Times", exact=True).fill("0 3 * * *")
+    days = page.get_by_role("button", name=re.compile(r"^\d+ \w+ \d{4}$"))
+    days.nth(2).click()
+    days.nth(3).click()
+    expect(page.get_by_role("list", name="Instants").get_by_role("listitem")).to_have_count(2)
+    page.get_by_role("button", name="Start the backfill").click()
+    expect(page.get_by_role("heading", name=re.compile(r"till · backfill \d+"))).to_be_visible()
+    page.goto("/dags/till?tab=backfills")
+    expect(page.get_by_role("table", name="Backfills of till")).to_be_visible()
 
 
 def test_a_change_of_a_schedule_is_previewed(page: Page) -> None:
@@ -129,3 +208,19 @@ def test_every_face_of_a_dag_is_for_everybody(page: Page, tab: str) -> None:
     expect(page.get_by_role("button", name="Trigger")).to_be_visible()
     assert serious_issues(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_the_history_of_a_dag_is_counted_and_leads_to_its_runs(page: Page, up: Up) -> None:
+    up.command("dag", "trigger", "sales", "--wait")
+    page.goto("/dags/sales?tab=history&days=1")
+    # Ends are counted when runs leave the hot tables, about ten seconds later.
+    ends = page.get_by_role("img", name=re.compile(r"^\d+ runs? ended, 0 failed, hour by hour"))
+    expect(ends).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("img", name="How long runs took, hour by hour")).to_be_visible()
+    expect(
+        page.get_by_role("img", name=re.compile(r"runs? on \d days?, 0 of them failed"))
+    ).to_be_visible()
+    ends.locator("g").last.click()
+    expect(page).to_have_url(re.compile(r"/runs\?.*dag=sales.*until="))
+    table = page.get_by_role("table", name="Runs")
+    expect(table.get_by_role("cell", name="sales").first).to_be_visible()

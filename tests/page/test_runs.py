@@ -54,6 +54,22 @@ def test_runs_are_found_by_dag_and_state_and_the_address_keeps_it(page: Page, ta
     expect(page.get_by_text("There are no such runs.")).to_be_visible()
 
 
+def test_runs_are_found_by_a_part_of_their_dags_name_and_by_its_tags(
+    page: Page, talk: int, failed: int
+) -> None:
+    page.goto("/runs")
+    page.get_by_label("Names of dags").fill("TAL")
+    expect(page).to_have_url(re.compile("text=TAL"))
+    expect(page.get_by_role("link", name=str(failed), exact=True)).to_have_count(0)
+    expect(page.get_by_role("link", name=str(talk), exact=True)).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Names of dags")).to_have_value("TAL")
+    page.get_by_label("Names of dags").fill("")
+    page.get_by_label("Tag", exact=True).select_option("shop")
+    expect(page.get_by_role("link", name=str(talk), exact=True)).to_have_count(0)
+    expect(page.get_by_role("link", name=str(failed), exact=True)).to_be_visible()
+
+
 def test_a_run_is_gone_to_by_its_number(page: Page, talk: int) -> None:
     page.goto("/runs")
     page.get_by_label("Go to a run by its number").fill(str(talk))

@@ -20,6 +20,8 @@ let known: Colours | null = null;
 
 function read(): Colours {
   const probe = document.createElement("span");
+  // Where motion is reduced each change is a short transition, which begins with the colour before.
+  probe.style.setProperty("transition", "none", "important");
   document.body.append(probe);
   // A custom property is told as it is written; only a colour that uses it is told as it is seen.
   const colour = (name: string) => {
