@@ -32,6 +32,10 @@ bench-check: install ## Measure briefly and compare with bench/baseline.json
 	@exec $(BIN)/mainspring bench throughput latency dag --seconds 6 --samples 400 \
 	  --check bench/baseline.json $(ARGS)
 
+.PHONY: bench-page
+bench-page: install ## Measure the page in a browser, with the demo (ARGS="--minutes 0 --json FILE")
+	@exec $(BIN)/python -m tests.page.bench $(ARGS)
+
 ##@ Change it
 
 .PHONY: test
