@@ -157,7 +157,7 @@ _CHANGE = """
     const there = document.querySelector("h1")?.textContent.startsWith(title)
       && document.querySelector('[role=status][aria-label=Loading]') === null
       && document.querySelector(sight) !== null;
-    if (performance.now() - begin > 20000) return reject(new Error(`never there: ${title} ${sight}`));
+    if (performance.now() - begin > 20000) return reject(new Error(`never: ${title} ${sight}`));
     if (!there) return requestAnimationFrame(look);
     const painted = new MessageChannel();
     painted.port1.onmessage = () => resolve(performance.now() - begin);

@@ -1302,6 +1302,7 @@ export interface Renewed {
   readonly now: string;
   readonly stops: readonly (Stop)[];
   readonly drain?: Drain | null;
+  readonly unknown?: readonly (string)[];
 }
 
 /** Which instants run again that have a run already. One that is open never does. */
@@ -2799,7 +2800,7 @@ export interface Operations {
     body: Wish;
     answer: Tasks;
   };
-  /** Renew the lease, and learn what is to stop. Claims that are not named are handed back. */
+  /** Renew the lease, and learn what is to stop, and of claims that were not named. */
   renew_lease: {
     parts: { worker: string };
     query: object;
