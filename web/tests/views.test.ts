@@ -6,6 +6,7 @@ import { Pace } from "../src/lib/pace.ts";
 import { stepsOf } from "../src/lib/steps.ts";
 import { marks, shares } from "../src/lib/timescale.ts";
 import { EMPTY, orderOf } from "../src/views/backfills/order.ts";
+import { queuesOf } from "../src/views/queues/whole.ts";
 import { countStates, movesOf } from "../src/views/runs/moves.ts";
 import { countsOf, isWhole, TASKS_FIRST } from "../src/views/runs/tasks.ts";
 import { quoted, wayOf } from "../src/views/why/step.ts";
@@ -192,4 +193,16 @@ test("what a backfill cannot be made of is said, and what is not yet chosen is w
   assert.throws(() => orderOf({ dag: "till", times: " ", zone: "UTC" }, DAYS, EMPTY, NOW), /at which times/);
   assert.throws(() => orderOf({ dag: "till", times: "@daily", zone: "Mars" }, DAYS, EMPTY, NOW), /no time zone Mars/);
   assert.throws(() => orderOf({ schedule: "nightly", zone: "UTC" }, DAYS, { ...EMPTY, parameters: "[]" }, NOW), /not an object/);
+});
+
+test("a queue is what its kinds come to, and tells of a kind that nobody takes", () => {
+  const lane = { queue: "mail", ready: 0, oldest_seconds: null, running: 0, workers: 2, aside: 0, pause: null, per_second: 0 };
+  const [mail, gpu] = queuesOf([
+    { ...lane, kind: "async", ready: 3, oldest_seconds: 4, running: 1, per_second: 2 },
+    { ...lane, kind: "process", ready: 1, oldest_seconds: 9, workers: 0 },
+    { ...lane, kind: "thread", queue: "gpu" },
+  ]);
+  assert.deepEqual([mail!.ready, mail!.running, mail!.oldestSeconds, mail!.perSecond, mail!.workers], [4, 1, 9, 2, 2]);
+  assert.deepEqual([mail!.busy, mail!.unserved], [["async", "process"], ["process"]]);
+  assert.deepEqual([gpu!.name, gpu!.busy, gpu!.oldestSeconds], ["gpu", [], null]);
 });

@@ -8,7 +8,7 @@ import { lanes, workers } from "~/api/queries";
 import { Card, Page } from "~/components/Page";
 import { Tabs } from "~/components/Tabs";
 import { InHand } from "~/views/queues/InHand";
-import { Lanes } from "~/views/queues/Lanes";
+import { QueueList } from "~/views/queues/QueueList";
 import { Workers } from "~/views/queues/Workers";
 
 const route = getRouteApi("/queues");
@@ -31,7 +31,7 @@ export default function Queues() {
       />
       <Card fill>
         {tab === "queues" ? (
-          <Lanes lanes={waiting.data} error={waiting.error} />
+          <QueueList lanes={waiting.data} error={waiting.error} />
         ) : (
           <Workers workers={living.data} error={living.error} />
         )}

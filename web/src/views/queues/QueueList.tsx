@@ -1,4 +1,4 @@
-/** Queues by kind of slot: how many tasks wait, how long the first has waited, how many run and end. */
+/** Queues: how many tasks wait, how long the first has waited, how many run and end. */
 
 import { useState } from "react";
 
@@ -13,8 +13,9 @@ import { Badge } from "~/components/State";
 import type { Lane } from "~/generated/api";
 import { length } from "~/lib/time";
 import { number, rate } from "~/lib/words";
+import { queuesOf, type Queue } from "~/views/queues/whole";
 
-export function Lanes({ lanes, error }: { lanes: readonly Lane[] | undefined; error: unknown }) {
+export function QueueList({ lanes, error }: { lanes: readonly Lane[] | undefined; error: unknown }) {
   const [pausing, setPausing] = useState<string | null>(null);
   const resume = useDeed({
     act: (queue: string) => ask("resume_queue", { parts: { queue } }),
@@ -26,30 +27,35 @@ export function Lanes({ lanes, error }: { lanes: readonly Lane[] | undefined; er
         before.map((each) => (each.queue === queue ? { ...each, pause: null } : each)),
     },
   });
-  const columns: readonly Column<Lane>[] = [
+  const columns: readonly Column<Queue>[] = [
     {
       name: "Queue",
       width: "minmax(4.25rem, 2fr)",
-      cell: (lane) => (
+      cell: (queue) => (
         <span className="flex items-center gap-2">
-          <span className="truncate font-medium">{lane.queue}</span>
-          {lane.pause !== null && (
-            <Badge tone="warn" title={lane.pause.note ?? "Nothing of it is handed to workers."}>
+          <span className="truncate font-medium">{queue.name}</span>
+          {queue.pause !== null && (
+            <Badge tone="warn" title={queue.pause.note ?? "Nothing of it is handed to workers."}>
               Paused
             </Badge>
           )}
         </span>
       ),
     },
-    { name: "Kind", width: "6rem", wide: true, cell: (lane) => <span className="text-soft">{lane.kind}</span> },
+    {
+      name: "Kinds at work",
+      width: "minmax(6rem, 1fr)",
+      wide: true,
+      cell: (queue) => <span className="text-soft">{queue.busy.length === 0 ? "–" : queue.busy.join(", ")}</span>,
+    },
     {
       name: "Waiting",
       width: "4rem",
       right: true,
-      cell: (lane) => (
-        <span title={lane.aside > 0 ? `${number(lane.aside)} more stand aside, of dags that are paused` : undefined}>
-          {number(lane.ready)}
-          {lane.aside > 0 && <span className="text-faint"> +{number(lane.aside)}</span>}
+      cell: (queue) => (
+        <span title={queue.aside > 0 ? `${number(queue.aside)} more stand aside, of dags that are paused` : undefined}>
+          {number(queue.ready)}
+          {queue.aside > 0 && <span className="text-faint"> +{number(queue.aside)}</span>}
         </span>
       ),
     },
@@ -58,19 +64,19 @@ export function Lanes({ lanes, error }: { lanes: readonly Lane[] | undefined; er
       width: "6rem",
       right: true,
       wide: true,
-      cell: (lane) => (lane.oldest_seconds === null ? "–" : length(Math.round(lane.oldest_seconds))),
+      cell: (queue) => (queue.oldestSeconds === null ? "–" : length(Math.round(queue.oldestSeconds))),
     },
-    { name: "Running", width: "4rem", right: true, cell: (lane) => number(lane.running) },
+    { name: "Running", width: "4rem", right: true, cell: (queue) => number(queue.running) },
     {
       name: "Rate",
       width: "4.5rem",
       right: true,
       wide: true,
-      cell: (lane) =>
-        lane.per_second === 0 ? (
+      cell: (queue) =>
+        queue.perSecond === 0 ? (
           <span className="text-faint">–</span>
         ) : (
-          <span title="Attempts that ended, over some ten seconds, as its workers tell.">{rate(lane.per_second)}</span>
+          <span title="Attempts that ended, over some ten seconds, as its workers tell.">{rate(queue.perSecond)}</span>
         ),
     },
     {
@@ -78,22 +84,27 @@ export function Lanes({ lanes, error }: { lanes: readonly Lane[] | undefined; er
       width: "5rem",
       right: true,
       wide: true,
-      cell: (lane) =>
-        lane.workers === 0 && lane.ready > 0 ? <Badge tone="bad">None</Badge> : number(lane.workers),
+      cell: (queue) =>
+        queue.unserved.length === 0 ? (
+          number(queue.workers)
+        ) : (
+          <Badge tone="bad" title={`Nobody takes what is ${queue.unserved.join(" or ")}.`}>
+            None
+          </Badge>
+        ),
     },
     {
       name: "Pause",
       head: <span className="sr-only">Pause</span>,
       width: "5.5rem",
       right: true,
-      // A queue is held as a whole, so its first kind has the button.
-      cell: (lane) =>
-        lanes?.find((each) => each.queue === lane.queue) !== lane ? null : lane.pause === null ? (
-          <Button aria-label={`Pause ${lane.queue}`} onClick={() => setPausing(lane.queue)}>
+      cell: (queue) =>
+        queue.pause === null ? (
+          <Button aria-label={`Pause ${queue.name}`} onClick={() => setPausing(queue.name)}>
             Pause
           </Button>
         ) : (
-          <Button aria-label={`Resume ${lane.queue}`} onClick={() => resume.mutate(lane.queue)}>
+          <Button aria-label={`Resume ${queue.name}`} onClick={() => resume.mutate(queue.name)}>
             Resume
           </Button>
         ),
@@ -110,7 +121,7 @@ export function Lanes({ lanes, error }: { lanes: readonly Lane[] | undefined; er
     );
   return (
     <>
-      <Rows label="Queues" items={lanes} columns={columns} keyOf={(each) => `${each.queue} ${each.kind}`} rowHeight={48} />
+      <Rows label="Queues" items={queuesOf(lanes)} columns={columns} keyOf={(each) => each.name} rowHeight={48} />
       {pausing !== null && <PauseQueue queue={pausing} close={() => setPausing(null)} />}
     </>
   );
