@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rich.console import Group
+from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
@@ -27,6 +27,9 @@ from mainspring.store.run_lists import list_runs
 _POLL_SECONDS = 0.25
 _RUNS_SHOWN = 12
 _BAR_WIDTH = 12
+_LINK_NAME = "open once"
+_LINK_INDENT = 2 + len(_LINK_NAME) + 2
+"""What stands before the link in its line."""
 
 
 class _Scene(NamedTuple):
@@ -78,14 +81,29 @@ async def _look(client: Client) -> _Scene:
 
 
 async def _show_live(client: Client, config: Config, command: str, link: str) -> None:
-    with Live(console=console(), auto_refresh=False, transient=False) as live:
+    out = console()
+    beside = told_link(out, link)
+    with Live(console=out, auto_refresh=False, transient=False) as live:
         while True:
-            picture = _picture(await _look(client), config, command, link)
+            picture = _picture(await _look(client), config, command, beside)
             live.update(picture, refresh=True)
             await asyncio.sleep(_POLL_SECONDS)
 
 
-def _picture(scene: _Scene, config: Config, command: str, link: str) -> Group:
+def told_link(out: Console, link: str) -> Text | None:
+    """The link as a part of the picture, or None if it is too long for that and was told.
+
+    A picture folds what does not fit, and half a link opens nothing. Above the picture it is one
+    line, however the terminal shows that: it can be clicked, and copied as a whole.
+    """
+    if _LINK_INDENT + len(link) <= out.width:
+        return Text(link, style=f"link {link}")
+    out.print("Open this once, in a browser:")
+    out.print(Text(link, style=f"link {link}"), soft_wrap=True)
+    return None
+
+
+def _picture(scene: _Scene, config: Config, command: str, link: Text | None) -> Group:
     busy = sum(sum(worker.running.values()) for worker in scene.workers)
     parts = [
         Text.assemble(("Mainspring is up", "bold green"), ("   Ctrl-C stops it", "bright_black")),
@@ -93,7 +111,7 @@ def _picture(scene: _Scene, config: Config, command: str, link: str) -> Group:
             [
                 ("home", safe(str(config.home))),
                 ("dags", safe(f"{_source(config)}: {', '.join(scene.dags) or 'none yet'}")),
-                ("open once", link),
+                (_LINK_NAME, link),
                 ("workers", f"{len(scene.workers)}, with {counted(busy, 'task')} in hand"),
             ]
         ),
