@@ -205,6 +205,8 @@ def _method_text(method: Method, shown: Words) -> str:
         more.append(f"content={content}")
     if headers:
         more.append(f"headers={_dict(headers)}")
+    if route.once:
+        more.append("once=True")
     rest = "".join(f", {each}" for each in more)
     if route.answer is None:
         text += f'    return await self._asker.reply("{route.method}", {where}{rest})\n'

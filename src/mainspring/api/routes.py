@@ -67,6 +67,8 @@ class Route(msgspec.Struct, frozen=True):
     body_bytes_max: int
     repeats: bool
     """Whether the handler itself sees to it that a repeated Idempotency-Key has one effect."""
+    once: bool
+    """Whether it has one effect however often it is asked, also without a key: a key means more."""
     shared: bool
     """Whether the answer depends on nothing but path and query, so that callers may share it."""
     waits: Handler | None
@@ -136,6 +138,7 @@ def route_of(
     refusals: tuple[int, ...] = (),
     body_bytes_max: int = BODY_BYTES_MAX,
     repeats: bool = False,
+    once: bool = False,
     shared: bool = False,
     waits: Handler | None = None,
     versioned: bool = False,
@@ -170,6 +173,7 @@ def route_of(
         refusals=refusals,
         body_bytes_max=body_bytes_max,
         repeats=repeats,
+        once=once,
         shared=shared,
         waits=waits,
         versioned=versioned,

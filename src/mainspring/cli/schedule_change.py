@@ -251,15 +251,13 @@ def _outdated(name: str, line: ScheduleDocument | None, version: int | None) -> 
 
 async def _pause(client: HttpClient, names: Sequence[str], note: str | None, as_json: bool) -> None:
     note = checked_note(note)
-    done = [
-        await client.schedules.pause(line.name, note=note) for line in await _known(client, names)
-    ]
-    await _tell_all(client, done, "is paused", "was paused already", as_json)
+    done = await client.schedules.pause_several(schedules=_named(names), note=note)
+    await _tell_all(client, done.items, "is paused", "was paused already", as_json)
 
 
 async def _resume(client: HttpClient, names: Sequence[str], as_json: bool) -> None:
-    done = [await client.schedules.resume(line.name) for line in await _known(client, names)]
-    await _tell_all(client, done, "goes on", "was not paused", as_json)
+    done = await client.schedules.resume_several(schedules=_named(names))
+    await _tell_all(client, done.items, "goes on", "was not paused", as_json)
 
 
 async def _remove(client: HttpClient, names: Sequence[str], as_json: bool) -> None:
@@ -275,6 +273,14 @@ async def _remove(client: HttpClient, names: Sequence[str], as_json: bool) -> No
         return
     for each in done:
         console().print(f"schedule {safe(each.name)} is removed; runs that it made go on")
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    from mainspring.cli.stored_schedules import check_name
+
+    for name in names:
+        check_name(name)
+    return list(names)
 
 
 async def _known(client: HttpClient, names: Sequence[str]) -> list[ScheduleDocument]:

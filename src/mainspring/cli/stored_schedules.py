@@ -20,12 +20,17 @@ _PAGE = 500
 
 async def given_schedule(client: HttpClient, name: str, *, fires: int = 0) -> ScheduleDocument:
     """The schedule of this name, or an error that knows the nearest one."""
+    check_name(name)
+    return await client.schedules.show(name, fires=fires)
+
+
+def check_name(name: str) -> None:
+    """NotFoundError if no schedule can be called so."""
     if name_problem(name):
         raise NotFoundError(
             f"there is no schedule {shown(name)}",
             hint="`mainspring schedule list` shows what there is",
         )
-    return await client.schedules.show(name, fires=fires)
 
 
 async def find_schedule(client: HttpClient, name: str) -> ScheduleDocument | None:

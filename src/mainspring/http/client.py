@@ -888,6 +888,7 @@ class Runs:
             target("/api/v1/runs/{run}/rerun-latest", {"run": run}, {}),
             shapes.Run,
             headers={"Idempotency-Key": idempotency_key},
+            once=True,
         )
 
     async def mark(
@@ -1153,6 +1154,34 @@ class Schedules:
             "POST",
             target("/api/v1/schedules/{schedule}/resume", {"schedule": schedule}, {}),
             schedule_shapes.ScheduleChange,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+    async def pause_several(
+        self,
+        *,
+        schedules: Sequence[str],
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Page[schedule_shapes.ScheduleChange]:
+        """Let schedules fire no more, all of these or none. What they have started goes on."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/schedules/pause", {}, {}),
+            Page[schedule_shapes.ScheduleChange],
+            content=body({"schedules": schedules, "note": given(note)}),
+            headers={"Idempotency-Key": idempotency_key},
+        )
+
+    async def resume_several(
+        self, *, schedules: Sequence[str], idempotency_key: str | None = None
+    ) -> Page[schedule_shapes.ScheduleChange]:
+        """Let schedules fire again, all of these or none; fires of their pauses are skipped."""
+        return await self._asker.ask(
+            "POST",
+            target("/api/v1/schedules/resume", {}, {}),
+            Page[schedule_shapes.ScheduleChange],
+            content=body({"schedules": schedules}),
             headers={"Idempotency-Key": idempotency_key},
         )
 

@@ -26,6 +26,8 @@ class Request(msgspec.Struct, frozen=True):
     """Path and query, below the server's address."""
     headers: Mapping[str, str]
     content: bytes = b""
+    once: bool = False
+    """Whether it has one effect however often it is asked, also without an Idempotency-Key."""
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -31,7 +31,7 @@ class Loss(Enum):
 def is_repeatable(request: Request) -> bool:
     """Whether asking twice is as good as asking once."""
     if request.method == "POST":
-        return "Idempotency-Key" in request.headers
+        return request.once or "Idempotency-Key" in request.headers
     if request.method == "PUT":
         return "If-Match" not in request.headers and "If-None-Match" not in request.headers
     return request.method in ("GET", "HEAD")

@@ -59,9 +59,10 @@ class Asker:
         *,
         content: bytes | None = None,
         headers: Mapping[str, str | None] | None = None,
+        once: bool = False,
     ) -> _T:
         """The answer as `kind`."""
-        reply = self.reply(method, target, content=content, headers=headers)
+        reply = self.reply(method, target, content=content, headers=headers, once=once)
         try:
             answer = decode(reply.content, kind)
         except msgspec.MsgspecError as error:
@@ -79,16 +80,20 @@ class Asker:
         *,
         content: bytes | None = None,
         headers: Mapping[str, str | None] | None = None,
+        once: bool = False,
     ) -> Reply:
-        """The answer as it came; an error if the server refused."""
+        """The answer as it came; an error if the server refused.
+
+        `once`: a key would mean something of its own, so none is made up.
+        """
         sent = checked_headers(headers or {})
         if content is not None:
             sent["Content-Type"] = "application/json"
         if self._token is not None:
             sent["Authorization"] = f"Bearer {self._token}"
-        if method == "POST" and self._transport.repeats:
+        if method == "POST" and self._transport.repeats and not once:
             sent.setdefault("Idempotency-Key", uuid4().hex)
-        request = Request(method, target, sent, content or b"")
+        request = Request(method, target, sent, content or b"", once)
         reply = self._persist(request)
         if not 200 <= reply.status < 300:
             raise refusal_of(reply, self._transport.server)

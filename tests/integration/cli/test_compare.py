@@ -15,8 +15,6 @@ from tests.integration.cli.test_rerun import CHAIN, failed_run
 from tests.support.factory import BareWorker, dag_of, start_dag
 
 BOTH_ROADS = True
-LOCAL = {"test_a_repeated_command_is_answered_with_the_same_new_run"}
-"""Through a server every command has a key of its own making, so that it is another wish."""
 
 LONGER = dag_of([(0, 1), (1, 2), (2, 3)], tasks=4, name="orders")
 

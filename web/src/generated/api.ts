@@ -1604,6 +1604,12 @@ export interface ScheduleChange {
   readonly changed: boolean;
 }
 
+/** Some items of a list, in its order. */
+export interface ScheduleChangePage {
+  readonly items: readonly (ScheduleChange)[];
+  readonly next?: string | null;
+}
+
 /** What a change would add, remove and move; version 0 and null before: there is none yet. */
 export interface ScheduleDiff {
   readonly name: string;
@@ -1700,6 +1706,15 @@ export interface ScheduleSpec {
 }
 
 export type ScheduleState = "active" | "finished" | "paused";
+
+export interface Several {
+  readonly schedules: readonly (string)[];
+}
+
+export interface SeveralPaused {
+  readonly schedules: readonly (string)[];
+  readonly note?: string | null;
+}
 
 /** A part of the schedules, and how far behind it is. */
 export interface Shard {
@@ -2534,6 +2549,20 @@ export interface Operations {
     body: undefined;
     answer: ScheduleChange;
   };
+  /** Let schedules fire no more, all of these or none. What they have started goes on. */
+  pause_several_schedules: {
+    parts: object;
+    query: object;
+    body: SeveralPaused;
+    answer: ScheduleChangePage;
+  };
+  /** Let schedules fire again, all of these or none; fires of their pauses are skipped. */
+  resume_several_schedules: {
+    parts: object;
+    query: object;
+    body: Several;
+    answer: ScheduleChangePage;
+  };
   /** When a schedule would fire, before there is one. */
   preview_spec: {
     parts: object;
@@ -2966,6 +2995,8 @@ export const OPERATIONS = {
   delete_schedule: ["DELETE", "/api/v1/schedules/{schedule}"],
   pause_schedule: ["POST", "/api/v1/schedules/{schedule}/pause"],
   resume_schedule: ["POST", "/api/v1/schedules/{schedule}/resume"],
+  pause_several_schedules: ["POST", "/api/v1/schedules/pause"],
+  resume_several_schedules: ["POST", "/api/v1/schedules/resume"],
   preview_spec: ["POST", "/api/v1/schedules/preview"],
   preview_schedule: ["GET", "/api/v1/schedules/{schedule}/preview"],
   diff_schedule: ["POST", "/api/v1/schedules/{schedule}/diff"],

@@ -498,6 +498,7 @@ async def rerun_run(call: Call, run: RunId, body: Rerun) -> shapes.RunAgain:
     needs=Role.OPERATOR,
     status=201,
     repeats=True,
+    once=True,
     example=_RUN,
 )
 async def rerun_latest(call: Call, run: RunId) -> shapes.Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -27,7 +28,7 @@ from mainspring.schedule.specs import ScheduleSpec, When, check_spec
 from mainspring.schedule.timetable import Timetable
 from mainspring.store.connection import Connection
 from mainspring.store.reading import read_clock
-from mainspring.store.schedule_changes import Intent, read_calendars
+from mainspring.store.schedule_changes import Changed, Intent, read_calendars
 from mainspring.store.schedule_documents import (
     compare_schedule,
     stored_calendars,
@@ -262,6 +263,64 @@ async def resume_schedule(call: Call, schedule: ScheduleName) -> ScheduleChange:
     [done] = await call.services.client.resume_schedule(schedule)
     line = await call.services.read(known_schedule, schedule)
     return schedule_change(line, changed=done.changed)
+
+
+class Several(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    schedules: Annotated[list[ScheduleName], Meta(min_length=1, max_length=1_000)]
+    """By name."""
+
+
+class SeveralPaused(Several, frozen=True, forbid_unknown_fields=True):
+    note: Annotated[str, Meta(max_length=NOTE_LENGTH_MAX)] | None = None
+    """Why, for those who will wonder."""
+
+
+@schedules.post(
+    "/schedules/pause",
+    needs=Role.OPERATOR,
+    refusals=(404,),
+    example=Example(body={"schedules": ["nightly_sales"], "note": "the source is being moved"}),
+)
+async def pause_several_schedules(call: Call, body: SeveralPaused) -> Page[ScheduleChange]:
+    """Let schedules fire no more, all of these or none. What they have started goes on."""
+    names = await _known(call, body.schedules)
+    done = await call.services.client.pause_schedule(*names, note=body.note, by=call.who)
+    return await _changed(call, names, done)
+
+
+@schedules.post(
+    "/schedules/resume",
+    needs=Role.OPERATOR,
+    refusals=(404,),
+    example=Example(body={"schedules": ["nightly_sales"]}),
+)
+async def resume_several_schedules(call: Call, body: Several) -> Page[ScheduleChange]:
+    """Let schedules fire again, all of these or none; fires of their pauses are skipped."""
+    names = await _known(call, body.schedules)
+    return await _changed(call, names, await call.services.client.resume_schedule(*names))
+
+
+async def _known(call: Call, names: Sequence[str]) -> list[str]:
+    """Each once, in their order; an error if one is not there."""
+
+    async def read(connection: Connection) -> list[str]:
+        return [(await known_schedule(connection, name)).name for name in dict.fromkeys(names)]
+
+    return await call.services.read(read)
+
+
+async def _changed(
+    call: Call, names: Sequence[str], done: Sequence[Changed]
+) -> Page[ScheduleChange]:
+    async def read(connection: Connection) -> Page[ScheduleChange]:
+        return Page(
+            [
+                schedule_change(await known_schedule(connection, name), changed=each.changed)
+                for name, each in zip(names, done, strict=True)
+            ]
+        )
+
+    return await call.services.read(read)
 
 
 @schedules.delete("/schedules/{schedule}", needs=Role.OPERATOR, refusals=(409,), example=_SCHEDULE)
