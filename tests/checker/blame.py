@@ -2,19 +2,22 @@
 
 A fault names its victim by `pid`, if it was a process, and by `target`: `worker 2` is the worker
 that was started as `worker-2`, and what is its own is `host of worker 2`, `guard of worker 2` or,
-for the worker with its guard and hosts, `all of worker 2`.
+for the worker with its guard and hosts, `all of worker 2`. The worker `far-1` is `far 1`: it is far
+from the database, and what happens to servers happens to its way there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from tests.checker.evidence import Fault, Stall
 from tests.checker.rows import WorkerRow
 
-DEADLY = ("kill", "crash_point")
+DEADLY = ("kill", "crash_point", "revoke")
 DEAFENING = ("half_open", "refuse")
 """While these last, nothing of the worker's reaches the database, or no new connection does."""
+
+_SERVER_GONE = (*DEAFENING, "freeze", "away")
 
 ABORTING = (
     "kill",
@@ -35,6 +38,10 @@ ABORTING = (
 
 def name_in_log(worker: WorkerRow) -> str:
     return worker.name.replace("-", " ")
+
+
+def is_far(worker: WorkerRow) -> bool:
+    return worker.name.startswith("far-")
 
 
 def gone(faults: Iterable[Fault], worker: WorkerRow, at: float) -> Fault | None:
@@ -65,20 +72,30 @@ def silenced_seconds(
             seconds += overlap
         if fault.kind in DEAFENING and its_network:
             seconds += overlap
-        if fault.kind == "lost_request" and its_network and "renew_lease" in fault.detail:
+        if is_far(worker) and fault.target.startswith("server ") and fault.kind in _SERVER_GONE:
+            seconds += overlap
+        if fault.kind == "lost_request" and its_network and _is_beat(fault):
             lost_beats += [fault.at] if since <= fault.at <= until else []
     if lost_beats:
         seconds += max(lost_beats) - min(lost_beats)
     return seconds
 
 
+def _is_beat(fault: Fault) -> bool:
+    return "renew_lease" in fault.detail or "beats" in fault.detail
+
+
 def stalled_seconds(
-    stalls: Iterable[Stall], worker: WorkerRow, since: float, until: float
+    stalls: Iterable[Stall], worker: WorkerRow, since: float, until: float, pids: Collection[int]
 ) -> float:
-    """For how long the machine kept the worker waiting in that time, or all that it says."""
+    """For how long the machine kept the worker waiting in that time, or all that it says.
+
+    Who is not a worker, by the `pids` of those, is a server: that is the way of who is far.
+    """
     seconds, covered = 0.0, since
     for stall in sorted(stalls, key=lambda stall: stall.at):
-        if stall.pid in (None, worker.pid):
+        on_its_way = is_far(worker) and stall.pid not in pids
+        if stall.pid in (None, worker.pid) or on_its_way:
             begin, end = max(stall.at, covered), min(stall.until, until)
             if end > begin:
                 seconds += end - begin

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from tests.checker.definitions import Definition, TaskRule
 from tests.checker.evidence import (
     CLIENT,
@@ -199,8 +201,14 @@ class Case:
         return None if run is None else self.tables.definitions.get(run.version_id)
 
     def rule(self, task_id: int) -> TaskRule:
+        """By its dag, and by the run's own options where it has any."""
         task = self.ever[task_id]
-        return self.tables.definitions[task.version_id].tasks[task.node]
+        rule = self.tables.definitions[task.version_id].tasks[task.node]
+        options = self.runs_ever[task.run_id].options
+        if options is None or options.attempts is None:
+            return rule
+        retry = msgspec.structs.replace(rule.retry, attempts=options.attempts)
+        return msgspec.structs.replace(rule, retry=retry)
 
     def task_id(self, run: int, name: str) -> int | None:
         definition = self.definition(run)

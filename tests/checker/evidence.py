@@ -125,11 +125,12 @@ class Fault(msgspec.Struct, frozen=True):
     at: float
     until: float
     kind: str
-    """kill, crash_point, freeze, drain; cut, refuse, half_open, delay, throttle, unknown_commit,
-    lost_request; terminate, backend_kill, database_stop, database_kill; …"""
+    """kill, crash_point, freeze, drain, revoke, away; cut, refuse, half_open, delay, throttle,
+    unknown_commit, lost_request; terminate, backend_kill, database_stop, database_kill; …"""
     target: str
-    """`worker 2`, `engine 1`, `host of worker 2`, `guard of worker 2`, `all of worker 2`,
-    `database`, `client`, … The worker that was started with the name `worker-2` is `worker 2`."""
+    """`worker 2`, `far 1`, `engine 1`, `server 1`, `host of worker 2`, `guard of worker 2`,
+    `all of worker 2`, `database`, `client`, `web`, … The worker that was started with the name
+    `worker-2` is `worker 2`."""
     pid: int | None = None
     """Of the process that was hit, if it was one."""
     detail: str = ""

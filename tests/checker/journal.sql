@@ -87,7 +87,7 @@ begin
     ('lease', '''worker_id'''), ('worker', '''id'''), ('timer', '''subject'', ''due_at'''),
     ('attempt', '''task_id'', ''term'''), ('problem', '''task_id'''),
     ('remark', '''task_id'', ''term'''),
-    ('idempotency', '''tenant_id'', ''key'''), ('shard', '''number'''),
+    ('idempotency', '''tenant_id'', ''key'''), ('job', '''id'''), ('shard', '''number'''),
     ('run_history', '''id'''), ('task_history', '''id'''), ('dag', '''id'''), ('queue', '''id'''),
     ('schedule', '''id'''), ('schedule_state', '''schedule_id'''), ('fire', '''id''')
   loop

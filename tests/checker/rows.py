@@ -22,6 +22,13 @@ class Row(msgspec.Struct, frozen=True, gc=False):
         raise NotImplementedError
 
 
+class Options(msgspec.Struct, frozen=True, gc=False):
+    """What a run says of its tasks, before what their dag says."""
+
+    attempts: int | None = None
+    timeout_seconds: float | None = None
+
+
 class RunRow(Row, frozen=True, gc=False):
     id: int
     created_at: datetime
@@ -39,6 +46,7 @@ class RunRow(Row, frozen=True, gc=False):
     finished_at: datetime | None = None
     schedule_id: int | None = None
     fire_at: datetime | None = None
+    options: Options | None = None
 
     @property
     def key(self) -> int:
@@ -194,6 +202,18 @@ class KeyRow(Row, frozen=True, gc=False):
         return self.tenant_id, self.name
 
 
+class JobRow(Row, frozen=True, gc=False):
+    """A job that runs at once has a run of the same number."""
+
+    id: int
+    name: str | None = None
+    stored_key: str | None = msgspec.field(name="key", default=None)
+
+    @property
+    def key(self) -> int:
+        return self.id
+
+
 class ShardRow(Row, frozen=True, gc=False):
     number: int
     term: int
@@ -220,6 +240,7 @@ class PastRunRow(Row, frozen=True, gc=False):
     stop: str | None = None
     schedule_id: int | None = None
     fire_at: datetime | None = None
+    options: Options | None = None
 
     @property
     def key(self) -> int:
@@ -336,6 +357,7 @@ ROWS: dict[str, type[Row]] = {
     "problem": ProblemRow,
     "remark": RemarkRow,
     "idempotency": KeyRow,
+    "job": JobRow,
     "shard": ShardRow,
     "run_history": PastRunRow,
     "task_history": PastTaskRow,

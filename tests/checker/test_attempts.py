@@ -28,6 +28,16 @@ async def test_a_second_attempt_that_the_policy_does_not_allow_is_caught(surgery
     await surgery.finds("T2", f"task {held.task_id} ", "came to attempt 2; its policy allows 1")
 
 
+async def test_what_a_run_says_of_attempts_goes_before_the_policy(surgery: Surgery) -> None:
+    held = await surgery.hold(SLOW)
+    set_options = "update mainspring.run set options = row(null, null, {}, null) where id = {}"
+    await surgery.sql(set_options.format(2, held.run_id))
+    await surgery.does(surgery.worker.report(held, failure(), spec=SLOW))
+    assert not PROMISES["T2"](await surgery.case()).violations
+    await surgery.sql(set_options.format(1, held.run_id))
+    await surgery.finds("T2", f"task {held.task_id} ", "came to attempt 2; its policy allows 1")
+
+
 async def test_a_gap_in_the_numbers_is_caught(surgery: Surgery) -> None:
     held = await surgery.hold(SLOW)
     await surgery.sql(f"update mainspring.task set attempt = 2 where id = {held.task_id}")

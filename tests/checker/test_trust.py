@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 import pytest
 
+from tests.checker.blame import silenced_seconds, stalled_seconds
 from tests.checker.case import Case
 from tests.checker.conftest import assert_found
 from tests.checker.evidence import Effect, Fault, Stall
@@ -82,6 +83,20 @@ def test_a_machine_that_kept_others_waiting_excuses_nobody(case: Case) -> None:
     frozen = _without_fault(case, 1002)
     case.stalls[:] = [Stall(frozen.at, frozen.until, 1001), Stall(0.0, 1.0, 1002)]
     assert_found(case, "L4", "(`worker-2`, pid 1002)", "kept it waiting for 0.00 s")
+
+
+def test_what_happens_to_servers_excuses_who_is_far_and_nobody_else(case: Case) -> None:
+    [near] = [worker for worker in case.workers.values() if worker.pid == 1002]
+    far = msgspec.structs.replace(near, name="far-2")
+    pids = {worker.pid for worker in case.workers.values()}
+    for kind in ("away", "freeze", "half_open"):
+        fault = Fault(1.0, 4.0, kind, "server 1", 77)
+        assert silenced_seconds([fault], far, 2.0, 9.0) == 2.0
+        assert silenced_seconds([fault], near, 2.0, 9.0) == 0.0
+    of_a_server, of_another = Stall(1.0, 4.0, 77), Stall(1.0, 4.0, 1001)
+    assert stalled_seconds([of_a_server], far, 2.0, 9.0, pids) == 2.0
+    assert stalled_seconds([of_a_server], near, 2.0, 9.0, pids) == 0.0
+    assert stalled_seconds([of_another], far, 2.0, 9.0, pids) == 0.0
 
 
 # --- L5 -----------------------------------------------------------------------------------------

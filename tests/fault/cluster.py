@@ -1,7 +1,8 @@
-"""A whole installation to be maltreated: PostgreSQL, engines and workers, each real.
+"""A whole installation to be maltreated: PostgreSQL, engines, workers and servers, each real.
 
 Every engine and worker is a process of its own with a proxy of its own, so that a fault of the
-network hits one of them. What dies is started again, as a supervisor would; a death that nobody
+network hits one of them. Workers that are far from the database speak to servers, over a network
+of their own (`web.py`). What dies is started again, as a supervisor would; a death that nobody
 ordered is remembered, since no process of ours may die of what happens around it. The one
 exception: a process that cannot reach its database when it starts says so and leaves.
 
@@ -13,7 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -28,22 +31,26 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from mainspring import faults
+from mainspring.domain.roles import Role as Rights
 from mainspring.embedded import EmbeddedPostgres, destroy
 from mainspring.embedded.binaries import find_psql
 from mainspring.embedded.configuration import PRODUCT_DATABASE, PRODUCT_ROLE
 from mainspring.embedded.probe import socket_path
+from mainspring.http import HttpClient
 from mainspring.store.connection import Connection, Line, fetch
 from mainspring.store.migrate import migrate
-from tests.checker.evidence import RELEASES, STALLS, Log, Release, now
+from mainspring.store.tokens import create_token, find_token, new_secret, revoke_token
+from tests.checker.evidence import RELEASES, STALLS, Fault, Log, Release, now
 from tests.checker.releases import tree_digest
 from tests.fault import processes
 from tests.fault.proxy import FaultLog, Proxy
 from tests.fault.stalls import note_stalls
+from tests.fault.web import WebProxy
 from tests.support.launcher import Launched, Launcher
 
 _T = TypeVar("_T")
 
-Role = Literal["engine", "worker"]
+Role = Literal["engine", "worker", "server", "far"]
 
 EVIDENCE = "MAINSPRING_EVIDENCE"
 """The variable that tells tasks where to write what they did."""
@@ -54,6 +61,7 @@ _RESTART_SECONDS = 0.3
 _TEND_SECONDS = 0.05
 _LEAVING_SECONDS = 150.0
 """Three times what a worker itself allows for its drain: beyond that it hangs."""
+_LISTENS = re.compile(rb'"http://127\.0\.0\.1:(\d+)", "event": "the server listens"')
 _OUT_OF_REACH = "error: the database cannot be reached"
 """What an engine or a worker says that could not start; later they wait until it comes back."""
 
@@ -74,17 +82,20 @@ class Death(msgspec.Struct, frozen=True):
 
 
 class Member:
-    """An engine or a worker: whichever process plays it at the moment, and its proxy."""
+    """An engine, a worker or a server: whichever process plays it at the moment, and its proxy."""
 
     def __init__(self, cluster: Cluster, role: Role, number: int) -> None:
         self.role = role
         self.name = f"{role} {number}"
-        self.proxy = Proxy(
-            cluster.socket,
-            cluster.faults,
-            name=self.name,
-            random=Random(f"{cluster.seed} proxy of {self.name}"),
+        random = Random(f"{cluster.seed} proxy of {self.name}")
+        self.proxy = (
+            WebProxy(cluster.servers_listening, cluster.faults, name=self.name, random=random)
+            if role == "far"
+            else Proxy(cluster.socket, cluster.faults, name=self.name, random=random)
         )
+        self.token = ""
+        """By which a server knows it, once it is started."""
+        self.token_at_start = ""
         self.starts = 0
         self.tended = True
         """Whether it is started again when it dies."""
@@ -95,6 +106,7 @@ class Member:
         self._told = False
         self._log = cluster.logs / f"{role}-{number}.log"
         self._log_from = 0
+        self._port: int | None = None
 
     @property
     def pid(self) -> int | None:
@@ -113,12 +125,17 @@ class Member:
 
     def start(self, fault: str | None = None) -> None:
         """With a fault of `mainspring.faults`: what the process is to record, or where to die."""
-        options = []
-        if self.role == "worker":
-            options = ["--name", f"worker-{self._number}", "--slots", self._cluster.slots]
+        words: list[str] = [self.role]
+        if self.role in ("worker", "far"):
+            name = f"{self.role}-{self._number}"
+            words = ["worker", "--name", name, "--slots", self._cluster.slots]
+        elif self.role == "server":
+            words += ["--port", "0"]
         self._log.touch()
         self._log_from = self._log.stat().st_size
+        self._port = None
         self._told = fault is not None
+        self.token_at_start = self.token
         self._died_at = None
         self.starts += 1
         environment = self._cluster.environment(self)
@@ -127,11 +144,11 @@ class Member:
         with self._log.open("ab") as log:
             if self._cluster.launcher is not None:
                 self._process = self._cluster.launcher.start(
-                    [self.role, *options], environment, output=log.fileno()
+                    words, environment, output=log.fileno()
                 )
                 return
             self._process = subprocess.Popen(
-                [sys.executable, "-m", *self._cluster.program, self.role, *options],
+                [sys.executable, "-m", *self._cluster.program, *words],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -146,6 +163,23 @@ class Member:
             self._told = self._told or number in (signal.SIGKILL, signal.SIGTERM)
             processes.signal_if_there(pid, number)
         return pid
+
+    def foresee_end(self) -> int | None:
+        """What it was told will end it; its pid."""
+        self._told = True
+        return self.pid
+
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Where it listens, if it does."""
+        if self.pid is None:
+            return None
+        if self._port is None:
+            with self._log.open("rb") as log:
+                log.seek(self._log_from)
+                found = _LISTENS.search(log.read())
+            self._port = None if found is None else int(found[1])
+        return None if self._port is None else ("127.0.0.1", self._port)
 
     def tend(self) -> Death | None:
         """Start it again a moment after it died; its death, if that is new and was not ordered."""
@@ -193,6 +227,8 @@ class Cluster:
         seed: int,
         engines: int = 2,
         workers: int = 3,
+        servers: int = 0,
+        far: int = 0,
         lease_seconds: float = 3.0,
         slots: str = SLOTS,
         program: Sequence[str] = ("mainspring",),
@@ -210,7 +246,12 @@ class Cluster:
         self.deaths: list[Death] = []
         self._dags = dags
         self._release = 0
-        self._sizes: dict[Role, int] = {"engine": engines, "worker": workers}
+        self._sizes: dict[Role, int] = {
+            "engine": engines,
+            "worker": workers,
+            "server": servers,
+            "far": far,
+        }
         self._postgres = EmbeddedPostgres(
             folder / "postgres",
             settings={"fsync": "off", "shared_buffers": "64MB", "log_min_messages": "log"},
@@ -219,6 +260,10 @@ class Cluster:
         self._tending: list[asyncio.Task[None]] = []
         self.members: list[Member] = []
         self.client_proxy: Proxy
+        self.web_proxy: WebProxy
+        """Of callers that speak HTTP."""
+        self.web_token = new_secret()
+        self._tokens = itertools.count(1)
         self.line: Line
         """Beside the proxies: for the harness itself."""
 
@@ -243,13 +288,39 @@ class Cluster:
         self.client_proxy = Proxy(
             self.socket, self.faults, name="client", random=Random(f"{self.seed} proxy of client")
         )
+        self.web_proxy = WebProxy(
+            self.servers_listening,
+            self.faults,
+            name="web",
+            random=Random(f"{self.seed} proxy of web"),
+        )
+        await self.line.call(create_token, self.web_token, name="web", role=Rights.OPERATOR)
         self.members = [
             Member(self, role, number)
             for role, size in self._sizes.items()
             for number in range(1, size + 1)
         ]
+        for member in self.far:
+            await self._give_token(member)
         for proxy in self.proxies:
             await proxy.start()
+
+    async def _give_token(self, member: Member) -> None:
+        member.token = new_secret()
+        name = f"{member.name.replace(' ', '-')}.{next(self._tokens)}"
+        await self.line.call(
+            create_token, member.token, name=name, role=Rights.WORKER, queues=["default"]
+        )
+
+    async def revoke(self, member: Member) -> int | None:
+        """Its token counts no more, and ends it; started again, it has another. Its pid."""
+        old = member.token
+        await self._give_token(member)
+        pid = member.foresee_end() if member.token_at_start == old else None
+        revoked = await self.line.call(find_token, old)
+        assert revoked is not None
+        await self.line.call(revoke_token, revoked.id)
+        return pid
 
     def start(self) -> None:
         """Start all members, and from now on whatever dies."""
@@ -259,14 +330,15 @@ class Cluster:
         self._tending = [
             asyncio.create_task(self._tend()),
             asyncio.create_task(note_stalls(self.folder / STALLS, self._pids_of_workers)),
+            *(asyncio.create_task(self._note_absence(server)) for server in self.servers),
         ]
 
     async def stop(self) -> dict[str, int]:
         """Let everybody drain and leave; their exit statuses. Who never leaves is killed."""
         await self._stop_tending()
         statuses = {}
-        for role in ("worker", "engine"):
-            leaving = [member for member in self.members if member.role == role and member.pid]
+        for roles in (("worker", "far"), ("server",), ("engine",)):
+            leaving = [member for member in self.members if member.role in roles and member.pid]
             for member in leaving:
                 member.signal(signal.SIGTERM)
             for member in leaving:
@@ -288,8 +360,18 @@ class Cluster:
         await asyncio.gather(*self._tending, return_exceptions=True)
         self._tending = []
 
+    async def _note_absence(self, server: Member) -> None:
+        """For whoever is far from the database it is a fault like others while it is not there."""
+        while True:
+            since = now()
+            await self.until(lambda: _is_there(server, True))
+            self.faults.write(Fault(since, now(), "away", server.name))
+            await self.until(lambda: _is_there(server, False))
+
     def _pids_of_workers(self) -> list[int]:
-        return [member.pid for member in self.workers if member.pid is not None]
+        """And of servers, which are the way of some of them."""
+        watched = (*self.workers, *self.far, *self.servers)
+        return [member.pid for member in watched if member.pid is not None]
 
     async def _tear_down(self) -> None:
         await self._stop_tending()
@@ -316,15 +398,28 @@ class Cluster:
     def workers(self) -> list[Member]:
         return [member for member in self.members if member.role == "worker"]
 
+    @property
+    def servers(self) -> list[Member]:
+        return [member for member in self.members if member.role == "server"]
+
+    @property
+    def far(self) -> list[Member]:
+        """Workers that know no database."""
+        return [member for member in self.members if member.role == "far"]
+
+    def servers_listening(self) -> list[tuple[str, int]]:
+        return [server.address for server in self.servers if server.address is not None]
+
     def member(self, name: str) -> Member:
         return next(member for member in self.members if member.name == name)
 
     @property
     def proxies(self) -> list[Proxy]:
-        return [*(member.proxy for member in self.members), self.client_proxy]
+        return [*(member.proxy for member in self.members), self.client_proxy, self.web_proxy]
 
     def proxy_of(self, name: str) -> Proxy:
-        return self.client_proxy if name == "client" else self.member(name).proxy
+        callers = {"client": self.client_proxy, "web": self.web_proxy}
+        return callers.get(name) or self.member(name).proxy
 
     @property
     def socket(self) -> Path:
@@ -339,10 +434,13 @@ class Cluster:
     def client_url(self) -> str:
         return self.client_proxy.url(PRODUCT_ROLE, PRODUCT_DATABASE)
 
+    def web_client(self, patience_seconds: float) -> HttpClient:
+        return HttpClient(self.web_proxy.web_url, self.web_token, patience_seconds=patience_seconds)
+
     def environment(self, member: Member) -> dict[str, str]:
         return {
             **os.environ,
-            "MAINSPRING_DATABASE_URL": member.proxy.url(PRODUCT_ROLE, PRODUCT_DATABASE),
+            **_way_of(member),
             # As in containers: whoever is started finds nothing but the database, and engines find
             # the folder of dags.
             "MAINSPRING_HOME": str(self.folder / "homes" / f"{member.name} {member.starts}"),
@@ -425,3 +523,19 @@ class Cluster:
             if answer:
                 return answer
             await asyncio.sleep(_TEND_SECONDS)
+
+
+async def _is_there(server: Member, listens: bool) -> bool:
+    return (server.address is not None) == listens
+
+
+def _way_of(member: Member) -> dict[str, str]:
+    """To the database, or to a server."""
+    if isinstance(member.proxy, WebProxy):
+        url = member.proxy.web_url
+        return {
+            "MAINSPRING_DATABASE_URL": "",
+            "MAINSPRING_URL": url,
+            "MAINSPRING_TOKEN": member.token,
+        }
+    return {"MAINSPRING_DATABASE_URL": member.proxy.url(PRODUCT_ROLE, PRODUCT_DATABASE)}

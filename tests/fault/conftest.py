@@ -20,7 +20,7 @@ _LONGEST = (
     "test_an_engine_may_die_anywhere",
     "test_a_fresh_storm_breaks_no_promise",
     "test_a_known_storm_breaks_no_promise",
-    "test_a_worker_may_die_anywhere",
+    "test_workers_and_their_server_may_die_anywhere",
     "test_slot_leak_on_cancel",
     "test_claim_lost_at_an_unknown_commit",
     "test_every_race_of_two_ends_as_if_one_had_come_after_the_other",

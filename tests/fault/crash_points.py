@@ -22,6 +22,8 @@ _FILES = (
     "pauses",
     "schedules",
     "backfills",
+    "gateway",
+    "jobs",
 )
 _WRITES = re.compile(r"\b(insert into|update mainspring|delete from|for update|nextval)\b")
 

@@ -5,7 +5,7 @@ member of a role dies at one point after the other, as long as there are any. A 
 not come to its point is asked to leave, which leads through the points of a drain; if it still
 does not die, the point gets another chance, and then counts as missed.
 
-Of engines there is one at a time: another would do what this one is to die of.
+Of engines and servers there is one at a time: another would do what this one is to die of.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Crashes:
 
     async def play(self, cluster: Cluster, books: Books) -> None:
         members = [member for member in cluster.members if member.role == self._role]
-        assert self._role == "worker" or len(members) == 1, "engines would do each other's work"
+        several = self._role in ("worker", "far")
+        assert several or len(members) == 1, f"{self._role}s would do each other's work"
         for member in members:
             member.tended = False
         async with Client(cluster.client_url, name="feeder") as client:
@@ -137,7 +138,7 @@ async def _live(
             "select beat, holder_name from mainspring.shard where number = 0"
         )
         holder = str(shard["holder_name"]).rpartition(":")[2]
-        if began_at is None and (member.role == "worker" or holder == str(member.pid)):
+        if began_at is None and (member.role != "engine" or holder == str(member.pid)):
             began_at = shard["beat"]
         at_work = began_at is not None and shard["beat"] >= began_at + beats
         return member.pid is None or at_work or enough()

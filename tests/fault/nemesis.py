@@ -40,6 +40,7 @@ Kind: TypeAlias = Literal[
     "unknown_commit",
     "lost_request",
     "deploy",
+    "revoke",
 ]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -53,8 +54,9 @@ class Planned(msgspec.Struct, frozen=True):
     """Seconds from the beginning of the storm."""
     kind: Kind
     target: str
-    """`worker 2`, `engine 1`, `host of worker 2`, `guard of worker 2`, `all of worker 2`,
-    `database`, `client`, `dags`."""
+    """`worker 2`, `engine 1`, `server 1`, `far 1` for a worker that is far from the database,
+    `host of worker 2`, `guard of worker 2`, `all of worker 2`, `database`, `client` and `web` for
+    callers, `dags`."""
     seconds: float = 0.0
     """How long it lasts; of a drain, when it is hurried by a second signal."""
     amount: float = 0.0
@@ -72,6 +74,9 @@ class Scale(msgspec.Struct, frozen=True):
     faults_per_second: float = 3.0
     spoiled_share: float = 0.0
     """Of all commits of everybody, all the time: how many are made and not answered."""
+    servers: int = 0
+    far: int = 0
+    """Workers that are far from the database, and reach it through servers."""
 
 
 USUAL = Scale()
@@ -82,8 +87,10 @@ def scale_of(seed: int) -> Scale:
     random = Random(f"{seed} scale")
     return Scale(
         engines=random.randint(1, 3),
-        workers=random.randint(2, 4),
+        workers=random.randint(1, 3),
         spoiled_share=random.choice([0.0, 0.0, 0.02, 0.1]),
+        servers=random.randint(1, 2),
+        far=random.randint(1, 2),
     )
 
 
@@ -128,14 +135,23 @@ _NETWORK: tuple[Kind, ...] = (
 _AIMS = {
     "worker": ("", "", " claim", " complete", " beat", " aside", " log", " listener"),
     "engine": ("", "", " shard", " reap", " wake", " dags"),
+    "server": ("", "", " claim", " complete", " beat", " aside", " hands", " listener"),
+    "far": ("", "", "claims", "ends", "beats", "logs", "notes"),
     "client": ("",),
+    "web": ("",),
 }
 
 
 _STATEMENTS = {
     "worker": ("claim_attempts", "complete_attempts", "renew_lease", "register_worker"),
     "engine": ("wake_backoff", "wake_starts", "end_worker", "stop_tasks", "renew_shard"),
-    "client": ("create_runs", "stop_tasks", "reserve_ids", "reopen_tasks"),
+    "server": (
+        *("claim_together", "complete_attempts", "renew_together", "join_together"),
+        "create_jobs",
+    ),
+    "far": ("claims", "ends", "beats", "inputs"),
+    "client": ("create_runs", "stop_tasks", "reserve_ids", "reopen_tasks", "create_jobs"),
+    "web": ("jobs",),
 }
 """Whose commits are spoiled in particular."""
 
@@ -158,6 +174,8 @@ class _Draw:
             (5.0, self._commit),
             (0.4, self._deploy),
         ]
+        if scale.far:
+            self._makers.append((1.0, self._revoke))
 
     @property
     def everybody(self) -> list[str]:
@@ -165,7 +183,10 @@ class _Draw:
         return [
             *(f"engine {number}" for number in range(1, self._scale.engines + 1)),
             *(f"worker {number}" for number in range(1, self._scale.workers + 1)),
+            *(f"server {number}" for number in range(1, self._scale.servers + 1)),
+            *(f"far {number}" for number in range(1, self._scale.far + 1)),
             "client",
+            "web",
         ]
 
     def fault(self, at: float) -> Planned:
@@ -250,13 +271,27 @@ class _Draw:
     def _deploy(self, at: float) -> Planned:
         return Planned(at, "deploy", "dags")
 
+    def _revoke(self, at: float) -> Planned:
+        return Planned(at, "revoke", f"far {self._random.randint(1, self._scale.far)}")
+
     def _network_target(self) -> str:
-        return self._random.choices([self._worker(), self._engine(), "client"], [3, 1.5, 2])[0]
+        callers = ["client", "web"] if self._scale.servers else ["client"]
+        return self._random.choices(
+            [self._worker(), self._engine(), self._random.choice(callers)], [3, 1.5, 2]
+        )[0]
 
     def _worker(self) -> str:
-        return f"worker {self._random.randint(1, self._scale.workers)}"
+        number = self._random.randint(1, self._scale.workers + self._scale.far)
+        return (
+            f"worker {number}"
+            if number <= self._scale.workers
+            else f"far {number - self._scale.workers}"
+        )
 
     def _engine(self) -> str:
+        """Or a server: whoever works for others."""
+        if self._scale.servers and self._random.random() < 0.5:
+            return f"server {self._random.randint(1, self._scale.servers)}"
         return f"engine {self._random.randint(1, self._scale.engines)}"
 
     def _uniform(self, least: float, most: float) -> float:
@@ -296,6 +331,8 @@ class Nemesis:
                 await self._terminate(fault, random)
             case "cut":
                 self._cluster.proxy_of(fault.target).reset(fault.aim)
+            case "revoke":
+                await self._revoke(fault)
             case "deploy":
                 began = now()
                 self._cluster.deploy()
@@ -339,6 +376,18 @@ class Nemesis:
                 hurried = True
                 member.signal(signal.SIGTERM)
         if pid is not None:
+            self._tell(fault, began, pid)
+
+    async def _revoke(self, fault: Planned) -> None:
+        member = self._cluster.member(fault.target)
+        began = now()
+        pid = await self._cluster.revoke(member)
+        if pid is not None:
+
+            async def has_ended() -> bool:
+                return member.pid != pid
+
+            await self._cluster.until(has_ended)
             self._tell(fault, began, pid)
 
     def _victims(self, target: str, random: Random) -> list[int]:

@@ -252,13 +252,16 @@ class Proxy:
         if seconds:
             await asyncio.sleep(seconds)
 
+    def _link(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link:
+        return Link(self, self._server, reader, writer)
+
     # --- small things ----------------------------------------------------------------------
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._running.add(task)
-        link = Link(self, self._server, reader, writer)
+        link = self._link(reader, writer)
         self._links.add(link)
         try:
             if any(weather.kind == "refuse" for weather in self._weather):

@@ -36,7 +36,7 @@ from tests.checker.journal import install_journal, sample_clock
 from tests.fault.cluster import Cluster
 from tests.fault.nemesis import USUAL, Nemesis, Scale, plan
 from tests.fault.planner import Planner
-from tests.fault.workload import DAGS, Books, Caller, Pace
+from tests.fault.workload import ASTRAY, DAGS, ORDERS, Books, Caller, Pace
 from tests.fault.workload import USUAL as USUAL_PACE
 from tests.support.invariants import violations
 from tests.support.launcher import Launcher
@@ -118,6 +118,8 @@ async def storm(
         seed=seed,
         engines=scale.engines,
         workers=scale.workers,
+        servers=scale.servers,
+        far=scale.far,
         lease_seconds=scale.lease_seconds,
         launcher=launcher,
     )
@@ -135,6 +137,7 @@ async def storm(
                         patience_seconds=0.0 if number % 2 else 30.0,
                         pace=pace,
                         opens=number == 0,
+                        web=cluster.web_client if scale.servers else None,
                     )
                     for number in range(callers)
                 ]
@@ -165,6 +168,7 @@ async def storm(
 async def begin(cluster: Cluster) -> None:
     """Everything runs and knows the dags, before the first cloud."""
     await cluster.line.call(install_journal)
+    await cluster.rows(ORDERS)
     cluster.start()
 
     async def known() -> bool:
@@ -306,6 +310,8 @@ async def _count_inside(connection: Connection, summary: Summary) -> None:
         connection, "select state::text, count(*) from mainspring.attempt group by 1 order by 1"
     )
     summary.attempts = {row["state"]: row["count"] for row in ends}
+    alone = await fetch(connection, ASTRAY)
+    summary.broken += [f"an order and its run are not one: {dict(row)}" for row in alone]
     astray = await fetch(
         connection,
         "select task_id, convert_from(error, 'UTF8') as error from mainspring.attempt"

@@ -32,12 +32,12 @@ from mainspring.store.runs import stop_runs
 from mainspring.store.schedule_changes import Intent, pause_schedule, put_schedule
 from mainspring.store.wakeups import Bell
 from tests.conftest import Server
-from tests.fault.cluster import Role
+from tests.fault.cluster import Cluster, Role
 from tests.fault.crash_points import named_points, statement_points
 from tests.fault.crashes import Crashes
 from tests.fault.nemesis import Scale
 from tests.fault.storm import DAGS_FOLDER, storm
-from tests.fault.workload import Pace
+from tests.fault.workload import Books, Pace
 from tests.support.factory import BareWorker, dag_of, failure, start_dag, task_states
 from tests.support.invariants import violations
 from tests.support.launcher import Launcher
@@ -61,6 +61,19 @@ WORKER = {
     "tasks are in hand and not started",
     "tasks have ended and are not reported",
 }
+FAR = {point for point in WORKER if not point.startswith("after ")}
+"""Of workers that are far from the database."""
+SERVER = {
+    "after append_log",
+    "after claim_together",
+    "after complete_attempts",
+    "after create_jobs",
+    "after join_together",
+    "after mark_started",
+    "after raise_epoch",
+    "after renew_together",
+}
+"""Every change that servers make for far workers, with nobody told of it."""
 ENGINE = {
     "a backfill has moved and nobody was woken",
     "a backfill's step is decided and not made",
@@ -111,8 +124,16 @@ ENGINE = {
     "schedules have moved and nobody was woken",
 }
 """What engines come to at work, fed as they are; see `tests/fault/feeding.py`."""
+AT_WORK: dict[Role, set[str]] = {
+    "worker": WORKER,
+    "far": FAR,
+    "server": SERVER,
+    "engine": ENGINE,
+}
 LEAVING: dict[Role, set[str]] = {
     "worker": {"after end_worker"},
+    "far": set(),
+    "server": set(),
     "engine": {"after forget_engine", "after free_shard"},
 }
 PRUNING = {"after drop_period", "after forget_problems", "after list_objects_of_period"}
@@ -135,45 +156,61 @@ KEEPING = {"after keep_snapshot_object", "code is an object and not in use"}
 # --- engines and workers -----------------------------------------------------------------------
 
 
-async def test_a_worker_may_die_anywhere(tmp_path: Path, launcher: Launcher) -> None:
-    await _die("worker", _POINTS, Scale(engines=1, workers=3), tmp_path, launcher)
+async def test_workers_and_their_server_may_die_anywhere(
+    tmp_path: Path, launcher: Launcher
+) -> None:
+    """At the same time: workers beside the database, workers far from it, and their server."""
+    scale = Scale(engines=1, workers=2, servers=1, far=1)
+    await _die(("worker", "far", "server"), _POINTS, scale, tmp_path, launcher)
 
 
 @pytest.mark.parametrize("half", [0, 1])
 async def test_an_engine_may_die_anywhere(tmp_path: Path, launcher: Launcher, half: int) -> None:
     """In two halves, which two test processes play at a time."""
     points = frozenset(sorted(_POINTS)[half::2])
-    await _die("engine", points, Scale(engines=1, workers=1), tmp_path, launcher)
+    await _die(("engine",), points, Scale(engines=1, workers=1), tmp_path, launcher)
 
 
-_PACES: dict[Role, Pace] = {"worker": Pace(), "engine": Pace(requests_per_second=3.0)}
+_PACES: dict[Role, Pace] = {
+    "worker": Pace(job_share=0.2),
+    "engine": Pace(requests_per_second=3.0),
+}
 """Engines are fed before each of their lives, and need not wait for callers."""
 _POINTS = (named_points() | statement_points()) - PRUNING - MOVING
 
 
 async def _die(
-    role: Role, points: frozenset[str], scale: Scale, folder: Path, launcher: Launcher
+    roles: tuple[Role, ...],
+    points: frozenset[str],
+    scale: Scale,
+    folder: Path,
+    launcher: Launcher,
 ) -> None:
     dags = folder / "dags"
     shutil.copytree(DAGS_FOLDER, dags)
-    at_work = WORKER if role == "worker" else ENGINE
-    crashes = Crashes(role, points, at_work & points)
+    crashes = {role: Crashes(role, points, AT_WORK[role] & points) for role in roles}
+
+    async def play(cluster: Cluster, books: Books) -> None:
+        await asyncio.gather(*(each.play(cluster, books) for each in crashes.values()))
+
     summary = await storm(
         _SEED,
         folder,
         seconds=0,
         scale=scale,
         callers=1,
-        pace=_PACES[role],
+        pace=_PACES[roles[0]],
         dags=dags,
-        trouble=crashes.play,
+        trouble=play,
         expect=("L1", "N1"),
         launcher=launcher,
     )
-    print(f"{role}s died at {len(crashes.died)} points: {sorted(crashes.died)}")
+    for role, each in crashes.items():
+        print(f"{role}s died at {len(each.died)} points: {sorted(each.died)}")
     assert summary.ok, "\n".join(summary.broken)
-    assert not crashes.missed
-    assert crashes.died >= (at_work | LEAVING[role]) & points
+    for role, each in crashes.items():
+        assert not each.missed
+        assert each.died >= (AT_WORK[role] | LEAVING[role]) & points
 
 
 # --- commands ----------------------------------------------------------------------------------

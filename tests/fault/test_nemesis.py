@@ -40,9 +40,9 @@ def test_faults_come_in_order_and_are_over_at_the_end(seed: int, seconds: float)
 
 @given(SEEDS)
 def test_a_process_has_one_trouble_of_its_own_at_a_time(seed: int) -> None:
-    own = ("kill", "freeze", "drain")
+    own = ("kill", "freeze", "drain", "revoke")
     ends: dict[str, float] = {}
-    for fault in plan(seed, 60):
+    for fault in plan(seed, 60, scale_of(seed)):
         if fault.kind in own:
             victim = fault.target.rpartition(" of ")[2]
             assert fault.at >= ends.get(victim, 0.0)
@@ -50,11 +50,14 @@ def test_a_process_has_one_trouble_of_its_own_at_a_time(seed: int) -> None:
 
 
 def test_every_kind_of_fault_is_planned_and_hits_everybody() -> None:
-    faults = [fault for seed in range(50) for fault in plan(seed, 60, Scale(2, 3))]
+    faults = [
+        fault for seed in range(50) for fault in plan(seed, 60, Scale(2, 3, servers=2, far=2))
+    ]
     assert {fault.kind for fault in faults} == set(KINDS)
     hit = Counter(fault.target for fault in faults)
     for target in (
         *("engine 1", "engine 2", "worker 1", "worker 2", "worker 3", "client", "database"),
+        *("server 1", "server 2", "far 1", "far 2", "web", "all of far 1"),
         *("host of worker 1", "guard of worker 2", "all of worker 3", "dags"),
     ):
         assert hit[target] > 5
@@ -69,7 +72,8 @@ def test_pauses_are_planned_on_both_sides_of_the_lease() -> None:
 def test_clusters_differ_in_everything_that_matters() -> None:
     scales = [scale_of(seed) for seed in range(100)]
     assert {scale.engines for scale in scales} == {1, 2, 3}
-    assert {scale.workers for scale in scales} == {2, 3, 4}
+    assert {scale.workers for scale in scales} == {1, 2, 3}
+    assert {(scale.servers, scale.far) for scale in scales} == {(1, 1), (1, 2), (2, 1), (2, 2)}
     assert {scale.spoiled_share > 0 for scale in scales} == {True, False}
 
 

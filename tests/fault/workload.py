@@ -5,6 +5,10 @@ or nothing. What was asked under a key and not answered is asked again with that
 an answer; what had no key stays unknown, as it would for anybody. Some callers have the client's
 usual patience, which bridges breaks by itself; others have none, and see every break.
 
+Runs are asked for in every way there is: as such, as jobs with options of their own, as jobs over
+HTTP, and beside an order in a transaction of the caller's own, which is made with the run or not at
+all.
+
 What a client raises must be one of our errors: anything else is a surprise, and a bug.
 """
 
@@ -15,18 +19,24 @@ import datetime
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
 from random import Random
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
 from mainspring import Client, ConflictError, InputError, MainspringError, NotFoundError
 from mainspring.domain.errors import UnavailableError
+from mainspring.http import HttpClient
+from mainspring.store.connection import GONE, connect
 from mainspring.store.marks import Mark
 from mainspring.store.runs import Deed, read_standing
 from tests.checker.evidence import Answered, Asked, Log, now
 
 PRIORITY_DEFAULT = 5
 _QUEUE = "default"
+
+
+Way: TypeAlias = Literal["trigger", "job", "web", "own"]
+"""How it is asked for: as a run, as a job, as a job over HTTP, in a transaction of one's own."""
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -37,6 +47,9 @@ class Wish(msgspec.Struct, frozen=True):
     key: str | None = None
     delay_seconds: float = 0.0
     priority: int = PRIORITY_DEFAULT
+    way: Way = "trigger"
+    retries: int | None = None
+    """Of jobs, beyond what the dag says."""
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -50,6 +63,9 @@ class Pace(msgspec.Struct, frozen=True):
     mark_share: float = 0.08
     priority_share: float = 0.03
     pause_share: float = 0.02
+    job_share: float = 0.1
+    """Of what is triggered: how much of it is by a job; and as much again by one over HTTP."""
+    own_share: float = 0.1
 
 
 USUAL = Pace()
@@ -111,13 +127,31 @@ def wishes(random: Random, pace: Pace, name: str) -> Iterator[Wish]:
     weights = [weight for _, weight, _, _ in MIX]
     for number in itertools.count(1):
         [(dag, _, priority, parameters)] = random.choices(MIX, weights)
+        [way] = random.choices(_WAYS, _shares(pace))
+        # A client over HTTP sends one in any case.
+        keyed = way in ("web", "own") or random.random() < pace.keyed_share
+        delayed = way == "trigger" and random.random() < pace.delayed_share
         yield Wish(
             dag,
             parameters(random),
-            key=f"{name} {number}" if random.random() < pace.keyed_share else None,
-            delay_seconds=random.uniform(0.2, 2.0) if random.random() < pace.delayed_share else 0.0,
+            key=f"{way} {name} {number}" if keyed else None,
+            delay_seconds=random.uniform(0.2, 2.0) if delayed else 0.0,
             priority=priority,
+            way=way,
+            retries=random.choice([None, 0, 1, 3]) if way in ("job", "web") else None,
         )
+
+
+_WAYS: tuple[Way, ...] = get_args(Way)
+
+
+def _shares(pace: Pace) -> list[float]:
+    return [
+        1.0 - 2 * pace.job_share - pace.own_share,
+        pace.job_share,
+        pace.job_share,
+        pace.own_share,
+    ]
 
 
 class Books:
@@ -166,8 +200,12 @@ class Caller:
         patience_seconds: float,
         pace: Pace = USUAL,
         opens: bool = False,
+        web: Callable[[float], HttpClient] | None = None,
     ) -> None:
+        """With `web` some jobs are made over HTTP; without, they are made as all others."""
         self._url = url
+        self._web = web
+        self._web_client: HttpClient | None = None
         self._books = books
         self._name = name
         self._patience_seconds = patience_seconds
@@ -189,6 +227,10 @@ class Caller:
     async def _open(self) -> None:
         """Of what is rare there is one in every storm: another attempt, a mark, a pause."""
         await self._trigger(Wish("flaky", {"times": 2}, key=f"{self._name} opens"))
+        await self._trigger(
+            Wish("flaky", {"times": 3}, key=f"{self._name} job", way="job", retries=1)
+        )
+        await self._trigger(Wish("chain", key=f"own {self._name} opens", way="own"))
         await self._trigger(Wish("chain", key=f"{self._name} marks", delay_seconds=1.0))
         for run in self._runs[-1:]:
             await self._mark(run)
@@ -201,6 +243,9 @@ class Caller:
         if self._client is not None:
             await self._client.__aexit__(None, None, None)
             self._client = None
+        if self._web_client is not None:
+            await self._web_client.__aexit__(None, None, None)
+            self._web_client = None
 
     # --- requests --------------------------------------------------------------------------
 
@@ -235,17 +280,63 @@ class Caller:
                 await self._trigger(next(self._wishes))
 
     async def _trigger(self, wish: Wish) -> None:
+        ways = {"trigger": self._run, "job": self._job, "web": self._web_job, "own": self._order}
+        ask = ways[wish.way]
         client = await self._connected()
-        delay = wish.delay_seconds
-        run_at = _now() + datetime.timedelta(seconds=delay) if delay else None
         answered = await self._books.asking(
             Asked(0, 0.0, "trigger", dag=wish.dag, key=wish.key, priority=wish.priority),
-            lambda: client.trigger(wish.dag, wish.parameters, run_at=run_at, key=wish.key),
+            lambda: ask(client, wish),
         )
         if answered.run is not None:
             self._runs.append(answered.run)
         elif answered.answer == "unknown" and wish.key is not None:
             self._unsettled.append(wish)
+
+    async def _run(self, client: Client, wish: Wish) -> int:
+        delay = wish.delay_seconds
+        run_at = _now() + datetime.timedelta(seconds=delay) if delay else None
+        return await client.trigger(wish.dag, wish.parameters, run_at=run_at, key=wish.key)
+
+    async def _job(self, client: Client, wish: Wish) -> int:
+        return await client.create_job(
+            task=wish.dag,
+            parameters=wish.parameters,
+            retries=wish.retries,
+            idempotency_key=wish.key,
+        )
+
+    async def _web_job(self, client: Client, wish: Wish) -> int:
+        if self._web is None:
+            return await self._job(client, wish)
+        if self._web_client is None:
+            self._web_client = await self._web(self._patience_seconds).__aenter__()
+        made = await self._web_client.jobs.create(
+            task=wish.dag,
+            parameters=wish.parameters,
+            retries=wish.retries,
+            idempotency_key=wish.key,
+        )
+        return made.job_id
+
+    async def _order(self, client: Client, wish: Wish) -> int:
+        """A run and a row of our own, both or neither."""
+        try:
+            connection = await connect(self._url, name=f"{self._name} own")
+            try:
+                async with connection.transaction():
+                    run_id = await client.enqueue(
+                        wish.dag,
+                        parameters=wish.parameters,
+                        idempotency_key=wish.key,
+                        connection=connection,
+                    )
+                    await connection.execute(_KEEP_ORDER, wish.key, run_id)
+            finally:
+                connection.terminate()
+        except GONE as error:
+            raise UnavailableError(f"our own connection broke: {error!r}") from error
+        await client.wake()
+        return run_id
 
     async def _cancel(self, run: int) -> None:
         client = await self._connected()
@@ -314,6 +405,17 @@ class Caller:
             except UnavailableError:
                 await asyncio.sleep(0.1)
         return self._client
+
+
+ORDERS = "create table public.placed (key text primary key, run_id bigint not null)"
+_KEEP_ORDER = "insert into public.placed (key, run_id) values ($1, $2) on conflict do nothing"
+ASTRAY = """
+select coalesce(i.key, p.key) as key, i.run_id as run, p.run_id as placed
+from (select key, run_id from mainspring.idempotency where key like 'own %') i
+full join public.placed p on p.key = i.key
+where i.run_id is distinct from p.run_id
+"""
+"""Orders without their run, and runs without their order."""
 
 
 def _given(

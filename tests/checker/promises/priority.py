@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from tests.checker.blame import ABORTING
+from tests.checker.blame import ABORTING, is_far
 from tests.checker.case import Case
 from tests.checker.finding import Finding
 from tests.checker.journal import Move, Snapshot, Transaction
@@ -58,7 +58,7 @@ def the_urgent_come_first(case: Case) -> Finding:
         for move in case.journal.moves("ready")
         if move.kind == "D" and isinstance(move.row, ReadyRow)
     }
-    marks = _Marks()
+    marks = _Marks(case)
     paused = Paused()
     excused = 0
     for transaction in case.journal.transactions:
@@ -169,16 +169,19 @@ class _Queue:
 class _Marks:
     """How far into each lane and priority a worker has claimed: behind that it may not look.
 
+    For workers that are far from the database servers look, each for all of them.
+
     The excuse ends with the first claim after one that came more than a look from the start later
     than the first claim which could see the row: in between it has looked there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, case: Case) -> None:
+        self._workers = case.workers
         self._highest: dict[tuple[int, int, int], int] = {}
         self._claims: dict[tuple[int, int], list[Claim]] = defaultdict(list)
 
     def may_hide(self, claim: Claim, passed: Queued) -> bool:
-        worker, lane = claim.row.worker_id, claim.lane
+        worker, lane = self._looker(claim), claim.lane
         if self._highest.get((worker, lane, passed.row.priority), 0) < passed.row.position:
             return False
         before = self._claims[worker, lane]
@@ -186,11 +189,16 @@ class _Marks:
         return not saw or saw[-1].at - saw[0].at <= RESCAN_SECONDS
 
     def learn(self, claim: Claim) -> None:
-        worker, lane = claim.row.worker_id, claim.lane
+        worker, lane = self._looker(claim), claim.lane
         self._claims[worker, lane].append(claim)
         for priority, position in claim.taken.items():
             key = (worker, lane, priority)
             self._highest[key] = max(self._highest.get(key, 0), position)
+
+    def _looker(self, claim: Claim) -> int:
+        """Zero for the servers together."""
+        worker = self._workers[claim.row.worker_id]
+        return 0 if is_far(worker) else worker.id
 
 
 def _was_leaving(leaving: Move | None, claim: Claim) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from tests.checker.case import Case
 from tests.checker.evidence import Answered, Asked
 from tests.checker.finding import Finding
-from tests.checker.rows import KeyRow, PastRunRow, RunRow
+from tests.checker.rows import JobRow, KeyRow, PastRunRow, RunRow
 from tests.checker.states import TASK_CLOSED
 
 
@@ -105,10 +105,7 @@ def _check_answers(case: Case, finding: Finding) -> None:
 
 
 def _check_keys(case: Case, finding: Finding) -> None:
-    made: dict[str, set[int]] = defaultdict(set)
-    for move in case.journal.moves("idempotency"):
-        if isinstance(move.after, KeyRow):
-            made[move.after.name].add(move.after.run_id)
+    made = _runs_of_keys(case)
     asked_for: dict[str, list[tuple[Asked, Answered | None]]] = defaultdict(list)
     for asked, answered in _requests(case, "trigger"):
         if asked.key is not None:
@@ -134,6 +131,18 @@ def _check_keys(case: Case, finding: Finding) -> None:
                 )
 
 
+def _runs_of_keys(case: Case) -> dict[str, set[int]]:
+    """Of runs and of jobs, whose first run has the job's number."""
+    made: dict[str, set[int]] = defaultdict(set)
+    for move in case.journal.moves():
+        match move.after:
+            case KeyRow() as row:
+                made[row.name].add(row.run_id)
+            case JobRow(stored_key=str() as key) as job:
+                made[key].add(job.id)
+    return made
+
+
 def _check_unknown(case: Case, finding: Finding) -> None:
     """Runs that no answer names, against the requests without one.
 
@@ -142,11 +151,7 @@ def _check_unknown(case: Case, finding: Finding) -> None:
     """
     accounted: set[int] = set()
     waiting: dict[str, list[float]] = defaultdict(list)
-    keyed = {
-        move.after.run_id
-        for move in case.journal.moves("idempotency")
-        if isinstance(move.after, KeyRow)
-    }
+    keyed = {run_id for runs in _runs_of_keys(case).values() for run_id in runs}
     for asked, answered in _requests(case, "trigger"):
         if answered is not None and answered.answer == "ok":
             if answered.run is not None:

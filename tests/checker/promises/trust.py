@@ -63,6 +63,7 @@ def nobody_living_is_reaped(case: Case) -> Finding:
     """
     finding = Finding("L4", "no living worker is reaped")
     silent = stalled = 0
+    pids = {worker.pid for worker in case.workers.values()}
     for reaping in reapings(case):
         finding.exercised += 1
         if gone(case.faults, reaping.worker, reaping.at):
@@ -71,7 +72,9 @@ def nobody_living_is_reaped(case: Case) -> Finding:
         if silenced >= reaping.lease.seconds / 3:
             silent += 1
             continue
-        kept_waiting = stalled_seconds(case.stalls, reaping.worker, reaping.last_beat, reaping.at)
+        kept_waiting = stalled_seconds(
+            case.stalls, reaping.worker, reaping.last_beat, reaping.at, pids
+        )
         if silenced + kept_waiting >= reaping.lease.seconds / 3:
             stalled += 1
             continue
