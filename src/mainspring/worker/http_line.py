@@ -154,7 +154,7 @@ class HttpLine:
         return status, content
 
     async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if self._streams is None or self._streams[0].at_eof():
+        if self._streams is None or _is_over(*self._streams):
             self._drop()
             context = ssl.create_default_context() if self._server.tls else None
             self._streams = await asyncio.open_connection(
@@ -166,6 +166,11 @@ class HttpLine:
         if self._streams is not None:
             self._streams[1].transport.abort()
             self._streams = None
+
+
+def _is_over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    """Whether it ended while nothing was asked: with a word, or without one."""
+    return reader.at_eof() or writer.is_closing()
 
 
 async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
