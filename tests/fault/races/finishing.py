@@ -82,7 +82,7 @@ delete from mainspring.task_history; delete from mainspring.run_history;
 delete from mainspring.fire; delete from mainspring.schedule_run;
 delete from mainspring.backfill_fire; delete from mainspring.backfill;
 delete from mainspring.schedule_state; delete from mainspring.schedule_version;
-delete from mainspring.schedule; delete from mainspring.engine;
+delete from mainspring.schedule; delete from mainspring.job; delete from mainspring.engine;
 """
 
 

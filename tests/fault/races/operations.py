@@ -45,6 +45,7 @@ from mainspring.store.backfills import (
 from mainspring.store.connection import Connection, Line
 from mainspring.store.duties import Lease, free_shard, read_leases, take_shard, wake_starts
 from mainspring.store.history import archive_runs, forget_keys, forget_runs
+from mainspring.store.jobs import cancel_job, create_jobs, trigger_job
 from mainspring.store.marks import Mark, mark_task
 from mainspring.store.pauses import change_priority
 from mainspring.store.runs import (
@@ -510,6 +511,72 @@ async def _remove(connection: Connection, caller: Caller) -> Answer:
     return Answer({"lanes": len(removed.lanes)})
 
 
+# --- jobs -----------------------------------------------------------------------------------
+
+
+def _make_jobs(*keys: str, priority: int = 7) -> Play:
+    async def play(connection: Connection, caller: Caller) -> Answer:
+        world = caller.world
+        jobs = [
+            world.new_job(caller.place(number), key, priority) for number, key in enumerate(keys)
+        ]
+        # Each session names the keys in another order.
+        jobs = jobs[:: 1 if caller.session % 2 else -1]
+        created = await create_jobs(connection, jobs, now=world.now)
+        pairs = zip(jobs, created.ids, strict=True)
+        return Answer(
+            {
+                "runs": sorted(
+                    ((job.draft.order.key or "").removeprefix(world.key), world.place_of(job_id))
+                    for job, job_id in pairs
+                ),
+                "made": sorted(map(world.place_of, created.made)),
+                "lanes": len(created.lanes),
+            }
+        )
+
+    return play
+
+
+def _trigger_job(key: str) -> Play:
+    async def play(connection: Connection, caller: Caller) -> Answer:
+        world = caller.world
+        run = world.new_job_run(caller.place(), key)
+        triggered = await trigger_job(connection, run, now=world.now)
+        return Answer(
+            {
+                "runs": [(key, world.place_of(triggered.run_id))],
+                "made": triggered.made,
+                "lanes": len(triggered.lanes),
+            }
+        )
+
+    return play
+
+
+async def _cancel_job(connection: Connection, caller: Caller) -> Answer:
+    world = caller.world
+    cancelled = await cancel_job(connection, world.job_id, by="a race", now=world.now)
+    return Answer(
+        {
+            "version": cancelled.version,
+            "stopping": cancelled.stopping,
+            "changed": cancelled.changed,
+        }
+    )
+
+
+_JOBS = (
+    Operation("make job", (_make_jobs("wish"),), (ConflictError,)),
+    Operation("make job otherwise", (_make_jobs("wish", priority=3),), (ConflictError,)),
+    Operation("make job two", (_make_jobs("wish", "other"),), (ConflictError,)),
+    Operation("make the same job", (_make_jobs("made"),), (ConflictError,)),
+    Operation("trigger job", (_trigger_job("first"),), (ConflictError,)),
+    Operation("trigger job again", (_trigger_job("second"),), (ConflictError,)),
+    Operation("cancel job", (_cancel_job,)),
+)
+
+
 # --- backfills ------------------------------------------------------------------------------
 
 
@@ -635,6 +702,7 @@ _ALL = (
     Operation("archive", (_archive,), passes_by="run"),
     Operation("forget", (_forget_keys, _forget_runs), passes_by="run_history", main=1),
     *_SCHEDULES,
+    *_JOBS,
     *_BACKFILLS,
 )
 

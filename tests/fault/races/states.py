@@ -19,10 +19,11 @@ _READ = """
 with ids as (select $1::bigint as first, $2::bigint as until),
 run_row as (
   select id, 'open' as place, state::text, stop::text, open_tasks, failed_tasks, cancelled_tasks,
-    rerun_of, finished_at is not null as finished, marked
+    rerun_of, finished_at is not null as finished, marked, options::text, job_id
   from mainspring.run, ids where id >= first and id < until
   union all
-  select id, 'history', state::text, stop::text, tasks, failed_tasks, null, rerun_of, true, null
+  select id, 'history', state::text, stop::text, tasks, failed_tasks, null, rerun_of, true, null,
+    options::text, job_id
   from mainspring.run_history, ids where id >= first and id < until),
 task_row as (
   select id, 'open' as place, state::text, stop::text, term, attempt, lost, generation, unmet,
@@ -51,6 +52,9 @@ remark_row as (
   where task_id >= first and task_id < until),
 key_row as (
   select key, run_id as id from mainspring.idempotency where starts_with(key, $4)),
+job_row as (
+  select id, key, version, cancelled_at is not null as cancelled
+  from mainspring.job, ids where id >= first and id < until),
 claim_row as (
   select c.id as claim, c.worker_id, k.id, k.term
   from mainspring.claim c, unnest(c.task_ids, c.terms) as k (id, term)
@@ -97,6 +101,7 @@ select json_build_object(
   'problems', (select json_agg(r) from problem_row r),
   'remarks', (select json_agg(r) from remark_row r),
   'keys', (select json_agg(r) from key_row r),
+  'jobs', (select json_agg(r) from job_row r),
   'claims', (select json_agg(r) from claim_row r),
   'leases', (select json_agg(r) from lease_row r),
   'workers', (select json_agg(r) from worker_row r),
@@ -126,7 +131,7 @@ async def read_state(connection: Connection, world: World) -> State:
 
 def _labelled(world: World, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
-        for column in ("id", "rerun_of"):
+        for column in ("id", "rerun_of", "job_id"):
             if row.get(column) is not None:
                 row[column] = world.place_of(row[column])
         if "worker_id" in row:

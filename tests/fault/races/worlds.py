@@ -20,6 +20,7 @@ from uuid import UUID
 
 import msgspec
 
+from mainspring.domain.jobs import JobKind
 from mainspring.domain.lanes import Lane, SlotKind
 from mainspring.domain.outcomes import Error, Failed, Outcome, Succeeded, decide
 from mainspring.domain.specs import DagSpec, RetrySpec, TaskSpec
@@ -37,6 +38,8 @@ from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import Registered, ensure_queues, register_dag
 from mainspring.store.history import archive_runs
 from mainspring.store.ids import BLOCK_IDS
+from mainspring.store.job_orders import JobDraft, JobOrder, RunDraft
+from mainspring.store.jobs import NewJob, NewJobRun, create_jobs
 from mainspring.store.marks import mark_task
 from mainspring.store.runs import Deed, NewRun, create_runs, stop_runs
 from mainspring.store.schedule_changes import Intent, pause_schedule, put_schedule
@@ -126,6 +129,7 @@ class World:
     seen: dict[int, int] = field(default_factory=dict)
     """The terms of its tasks when it was made: as people have seen them who then act by hand."""
     backfill_id: int = 0
+    job_id: int = 0
     schedule_id: int = 0
     standing: list[StandingSchedule] = field(default_factory=list)
     """The schedule as an engine has read it when the world was made."""
@@ -178,6 +182,20 @@ class World:
             dag.snapshot_id,
             **options,  # type: ignore[arg-type]
         )
+
+    def new_job(self, place: int, key: str, priority: int = 7) -> NewJob:
+        """A job that runs at once, under options of its own."""
+        dag, name = self.slot.dags["one"], self.slot.dag_names["one"]
+        order = JobOrder(task=name, key=f"{self.key}{key}", priority=priority)
+        draft = JobDraft(
+            order, JobKind.TASK, name, dag.version_id, dag.snapshot_id, 1, None, None, None
+        )
+        return NewJob(self.id_of(place), draft)
+
+    def new_job_run(self, place: int, key: str) -> NewJobRun:
+        dag = self.slot.dags["one"]
+        draft = RunDraft(self.job_id, dag.version_id, dag.snapshot_id, 1, None)
+        return NewJobRun(self.id_of(place), draft, key=f"{self.key}{key}")
 
     def completion(self, item: Claimed | Held, outcome: Outcome) -> Completion:
         finished_us = round(self.now.timestamp() * 1_000_000)
@@ -284,6 +302,14 @@ class _Builder:
         )
         assert not completed.refused
 
+    async def job(self) -> None:
+        """Its first run, which has its number, waits."""
+        world = self.world
+        job = world.new_job(RUN_IDS * len(world.runs), "made")
+        await create_jobs(self.connection, [job], now=world.now)
+        world.job_id = job.id
+        world.runs.append(job.id)
+
     async def schedule(self, overlap: Overlap = Overlap.ALLOW_ALL, *, at: timedelta) -> None:
         """Every minute, made so long before the world's present."""
         world = self.world
@@ -352,6 +378,15 @@ class WorldSpec(NamedTuple):
 
 async def _empty(builder: _Builder) -> None:
     """Two workers and nothing to do."""
+
+
+async def _job(builder: _Builder) -> None:
+    await builder.job()
+
+
+async def _working_job(builder: _Builder) -> None:
+    await builder.job()
+    await builder.claim("A")
 
 
 async def _queued(builder: _Builder) -> None:
@@ -529,6 +564,17 @@ _CLOSED = ("enqueue the kept key", "claim A", "reopen", "archive", "forget")
 
 WORLDS: Mapping[str, WorldSpec] = {
     "empty": WorldSpec(_empty, _COMING_IN),
+    "a job": WorldSpec(
+        _job,
+        (
+            *("make job", "make job otherwise", "make the same job", "make job two"),
+            *("trigger job", "trigger job again", "cancel job"),
+        ),
+    ),
+    "a working job": WorldSpec(
+        _working_job,
+        ("trigger job", "cancel job", "complete A", "fail A", "reap A", "cancel", "archive"),
+    ),
     "queued": WorldSpec(
         _queued,
         (
