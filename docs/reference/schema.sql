@@ -179,6 +179,14 @@ CREATE TABLE mainspring.attempt (
 )
 PARTITION BY RANGE (task_id);
 
+CREATE TABLE mainspring.attempt_use (
+    task_id bigint NOT NULL,
+    term integer NOT NULL,
+    cpu_seconds real NOT NULL,
+    peak_bytes bigint
+)
+PARTITION BY RANGE (task_id);
+
 CREATE TABLE mainspring.backfill (
     id integer NOT NULL,
     tenant_id integer NOT NULL,
@@ -1047,6 +1055,9 @@ ALTER TABLE ONLY mainspring.answer
 
 ALTER TABLE ONLY mainspring.attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (task_id, term);
+
+ALTER TABLE ONLY mainspring.attempt_use
+    ADD CONSTRAINT attempt_use_pkey PRIMARY KEY (task_id, term);
 
 ALTER TABLE ONLY mainspring.backfill_fire
     ADD CONSTRAINT backfill_fire_pkey PRIMARY KEY (backfill_id, fire_at);

@@ -17,6 +17,7 @@ from mainspring.domain.draining import Drain
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Outcome
 from mainspring.domain.specs import DagSpec
+from mainspring.domain.uses import Use
 from mainspring.store.attempts import Claimed
 
 JSON = "application/json"
@@ -119,6 +120,8 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     finished_us: Micros | None = None
     chained: bool = False
     """Whether children may be granted to this worker."""
+    use: Use | None = None
+    """What it used of its machine, if that is known."""
 
 
 class Offer(msgspec.Struct, frozen=True):

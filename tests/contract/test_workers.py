@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from mainspring.domain.roles import Role
 from mainspring.store.attempts import renew_lease
-from mainspring.store.connection import Connection
+from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import register_dag
 from tests.contract.conftest import DAILY_SALES, Api, CommandLine, far_worker
 from tests.support.factory import DEFAULT_LANE, BareWorker, start_run
@@ -88,3 +88,25 @@ async def test_what_a_queue_gets_through_is_what_its_workers_tell_with_their_bea
             f"/workers/{far['worker']}/beats", role=Role.WORKER, json={"rates": wrong}
         )
         assert answer.status_code == 422, answer.text
+
+
+async def test_what_an_attempt_used_is_told_with_its_end_and_shown(api: Api) -> None:
+    far = await far_worker(api.connection)
+    [held] = (await api.get("/workers/tasks")).json()["items"]
+    [task] = await fetch(api.connection, "select id, term from mainspring.task where run_id = id")
+    end = {
+        "task": task["id"],
+        "term": task["term"],
+        "outcome": {"type": "Succeeded", "result": "bnVsbA=="},
+        "use": {"cpu_seconds": 1.5, "peak_bytes": 1 << 30},
+    }
+    for _ in range(2):
+        answer = await api.post(
+            f"/workers/{far['worker']}/ends", role=Role.WORKER, json={"ends": [end]}
+        )
+        assert answer.status_code == 200, answer.text
+    while not await fetch(api.connection, "select 1 from mainspring.attempt_use"):
+        pass
+    told = await api.get(f"/runs/{held['run']}/tasks/{held['task']}/attempts")
+    [attempt] = told.json()["items"]
+    assert (attempt["cpu_seconds"], attempt["peak_bytes"]) == (1.5, 1 << 30)

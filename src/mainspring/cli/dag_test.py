@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mainspring.authoring.context import RunFire
     from mainspring.bundles.report import FileProblem
     from mainspring.domain.states import Facts
+    from mainspring.domain.uses import Use
     from mainspring.executors.hosts import Hosts
     from mainspring.executors.jobs import Ended
 
@@ -219,6 +220,9 @@ class _Tester:
                 self._end.set_result(end)
 
     def progressed(self, task_id: int, term: int, percent: float, text: str) -> None:
+        pass
+
+    def used(self, task_id: int, term: int, use: Use) -> None:
         pass
 
     def logged(self, task_id: int, term: int, data: bytes) -> None:

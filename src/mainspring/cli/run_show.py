@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mainspring.domain.states import TaskState
     from mainspring.http import HttpClient
-    from mainspring.store.shapes import RunWhole, Task
+    from mainspring.store.shapes import Attempt, RunWhole, Task
 
 _ATTEMPTS_SHOWN = 30
 _LARGE_SHOWN = 25
@@ -214,7 +214,10 @@ def _task_table(picture: _Picture) -> Table:
     tasks = picture.run.tasks
     told = any(task.progress is not None for task in tasks)
     last = "progress, result" if told else "result"
-    lines = table("task", "state", "attempt", "took", "worker", last, right=["took"], fold=[last])
+    # Only what has a process to itself tells what it used.
+    used = ["used"] if any(use_words(each) for task in tasks for each in task.attempts) else []
+    names = ("task", "state", "attempt", "took", *used, "worker", last)
+    lines = table(*names, right=["took"], fold=[last])
     plain = [Branch(place, "", []) for place in range(len(tasks))]
     for branch in plain if picture.large else tree(drawn(tasks)):
         task = tasks[branch.node]
@@ -223,6 +226,7 @@ def _task_table(picture: _Picture) -> Table:
             state_text(TASK, task.state),
             attempt_words(task),
             took(task.duration_seconds),
+            *([use_words(task.attempts[-1]) if task.attempts else ""] if used else []),
             safe(task.worker or ""),
             one_line(_result_words(task) or progress_words(task)),
         )
@@ -250,6 +254,16 @@ def progress_words(task: Task) -> str:
     return f"{words}, {shortened(task.progress.text, 60)}" if task.progress.text else words
 
 
+def use_words(attempt: Attempt) -> str:
+    """`1.2 s CPU, 85 MiB`; empty if it is not known."""
+    from mainspring.cli.words import size, took
+
+    if attempt.cpu_seconds is None:
+        return ""
+    words = f"{took(attempt.cpu_seconds)} CPU"
+    return words if attempt.peak_bytes is None else f"{words}, {size(attempt.peak_bytes)}"
+
+
 def attempt_words(task: Task) -> str:
     """`2 of 5`, with what was lost; empty for the only attempt that there is."""
     words = f"{task.attempt} of {task.attempts_max}" if task.attempts_max > 1 else ""
@@ -263,11 +277,12 @@ def _attempt_table(picture: _Picture) -> Table | None:
     from mainspring.cli.words import ago, error_words, safe, took
     from mainspring.domain.states import ATTEMPT
 
-    lines = table("task", "attempt", "ended", "when", "took", "worker", "error", fold=["error"])
+    several = [task for task in picture.run.tasks if len(task.attempts) > 1]
+    used = ["used"] if any(use_words(each) for task in several for each in task.attempts) else []
+    names = ("task", "attempt", "ended", "when", "took", *used, "worker", "error")
+    lines = table(*names, fold=["error"])
     shown = 0
-    for task in picture.run.tasks:
-        if len(task.attempts) < 2:
-            continue
+    for task in several:
         for place, attempt in enumerate(task.attempts):
             if shown == _ATTEMPTS_SHOWN:
                 return lines
@@ -278,6 +293,7 @@ def _attempt_table(picture: _Picture) -> Table | None:
                 state_text(ATTEMPT, attempt.state),
                 ago(attempt.finished_at, picture.now) if attempt.finished_at else "",
                 took(attempt.duration_seconds),
+                *([use_words(attempt)] if used else []),
                 safe(attempt.worker or ""),
                 error_words(attempt.error.type, attempt.error.message) if attempt.error else "",
             )

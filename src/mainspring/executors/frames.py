@@ -106,7 +106,16 @@ class Log(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False):
     data: bytes
 
 
-FromHost = Ready | Done | Ending | Dropped | Log
+class Used(msgspec.Struct, frozen=True, array_like=True, tag=5, gc=False):
+    """What a job used that has lasted; told before its answer, by hosts that can know."""
+
+    slot: int
+    cpu_seconds: float
+    peak_bytes: int
+    """0 if it is not known."""
+
+
+FromHost = Ready | Done | Ending | Dropped | Log | Used
 
 
 # --- frames -------------------------------------------------------------------------------
@@ -115,7 +124,9 @@ _encoder = msgspec.msgpack.Encoder()
 _to_host = msgspec.msgpack.Decoder(list[ToHost])
 _from_host = msgspec.msgpack.Decoder(list[FromHost])
 
-Message = TypeVar("Message", Run | Stop | Keep | Forget, Ready | Done | Ending | Dropped | Log)
+Message = TypeVar(
+    "Message", Run | Stop | Keep | Forget, Ready | Done | Ending | Dropped | Log | Used
+)
 
 
 def frame_of(messages: Sequence[ToHost] | Sequence[FromHost]) -> bytearray:

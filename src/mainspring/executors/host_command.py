@@ -14,10 +14,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import IO, Any, ClassVar
 
@@ -33,6 +35,7 @@ from mainspring.executors.environment import environment_for_commands
 from mainspring.executors.frames import LOG_CHUNK_BYTES, Stop
 from mainspring.executors.host_async import AsyncHost
 from mainspring.executors.logs import CURRENT, AttemptLog
+from mainspring.executors.meter import used_by_child
 from mainspring.executors.verdicts import ending_of
 
 RESULT_BYTES_MAX = 64 * 1024
@@ -86,6 +89,10 @@ class CommandHost(AsyncHost):
             await command.run()
         finally:
             del self._commands[slot]
+            if command.usage is not None:
+                lasted = time.monotonic() - command.begun_at
+                if (used := used_by_child(slot, lasted, command.usage)) is not None:
+                    self.channel.post(used)
         return command.result()
 
 
@@ -116,6 +123,9 @@ class _Command:
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._collected = False
+        self.begun_at = time.monotonic()
+        self.usage: resource.struct_rusage | None = None
+        """Known once it was collected."""
         self._stdout = _Output(loop, self._process.stdout, log, RESULT_BYTES_MAX)
         self._stderr = _Output(loop, self._process.stderr, log, STDERR_TAIL_BYTES)
 
@@ -152,7 +162,13 @@ class _Command:
         return msgspec.json.encode(last.rstrip(b"\r").decode("utf-8", "replace"))
 
     def _collect(self) -> None:
-        self._process.wait()
+        try:
+            _, status, self.usage = os.wait4(self._process.pid, 0)
+        except ChildProcessError:
+            # User code in this host has collected it before us: its status is lost.
+            self._process.wait()
+        else:
+            self._process.returncode = os.waitstatus_to_exitcode(status)
         self._collected = True
 
     async def _exited(self) -> None:

@@ -25,6 +25,7 @@ from mainspring.executors.calls import Call, Calls, Stopped
 from mainspring.executors.channel import Channel
 from mainspring.executors.frames import Forget, FromHost, Keep, Ready, Run
 from mainspring.executors.logs import write_logging_to_stderr
+from mainspring.executors.meter import Meter
 
 
 class ProcessHost:
@@ -36,6 +37,7 @@ class ProcessHost:
         self._calls = Calls(board)
         self._process = os.getpid()
         self._in_task = False
+        self._meter = Meter()
 
     def serve(self) -> None:
         signal.signal(signal.SIGTERM, self._on_sigterm)
@@ -61,6 +63,7 @@ class ProcessHost:
         call = Call(run, self._board)
         result = b""
         failure: BaseException | None = Stopped("stopped")
+        self._meter.begin()
         try:
             self._in_task = True
             value = self._calls.prepare(call)(**call.arguments)
@@ -74,6 +77,8 @@ class ProcessHost:
         self._in_task = False
         enter(None)
         _flush_output()
+        if (used := self._meter.end(run.slot)) is not None:
+            self._channel.post(used)
         return call.succeeded(result) if failure is None else call.raised(failure)
 
     def _on_sigterm(self, number: int, frame: FrameType | None) -> None:

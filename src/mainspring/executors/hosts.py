@@ -24,10 +24,11 @@ from collections.abc import Mapping, Sequence
 from mainspring.domain.errors import PluginError
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import HandedBack, Outcome, Succeeded
+from mainspring.domain.uses import Use
 from mainspring.executors import verdicts
 from mainspring.executors.board import NOT_BEGUN, OVER, WITHDRAW_SECONDS
 from mainspring.executors.calls import whose
-from mainspring.executors.frames import Done, Dropped, Ending, FromHost, Log
+from mainspring.executors.frames import Done, Dropped, Ending, FromHost, Log, Used
 from mainspring.executors.guard_link import GuardLink
 from mainspring.executors.host_link import STRAY_BYTES, HostLink
 from mainspring.executors.jobs import Ended, Job, Listener
@@ -373,6 +374,8 @@ class Hosts:
                     # Without a stop: it began just when it was withdrawn, and saw that.
                     outcome = held.stop or _DRAINING
                     self._end(ended, held, outcome, NOT_BEGUN, time.monotonic_ns(), offset)
+            elif type(message) is Used:
+                self._tell_use(link, message)
         if ended:
             self._listener.ended(ended)
         if not self._closing:
@@ -381,6 +384,12 @@ class Hosts:
             link.idle_since = time.monotonic()
             if link.retiring:
                 self._retire(link)
+
+    def _tell_use(self, link: HostLink, message: Used) -> None:
+        held = link.held.get(message.slot)
+        if held is not None and not held.ended:
+            use = Use(max(message.cpu_seconds, 0.0), max(message.peak_bytes, 0) or None)
+            self._listener.used(held.job.task_id, held.job.term, use)
 
     def host_logged(self, link: HostLink, slot: int, data: bytes) -> None:
         held = link.held.get(slot)

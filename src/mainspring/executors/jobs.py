@@ -10,6 +10,7 @@ import msgspec
 from mainspring.authoring.context import Attempt
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Outcome
+from mainspring.domain.uses import Use
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -57,6 +58,9 @@ class Listener(Protocol):
 
     def progressed(self, task_id: int, term: int, percent: float, text: str) -> None:
         """What a job that was told as started says of itself, ten times a second at most."""
+
+    def used(self, task_id: int, term: int, use: Use) -> None:
+        """What a job used that had a process to itself and has lasted; told before its end."""
 
     def ended(self, ended: Sequence[Ended]) -> None:
         """Exactly one item for each submitted job, after all of its log."""

@@ -25,6 +25,7 @@ PARTITIONED = {
     "run_history": "id",
     "task_history": "id",
     "attempt": "task_id",
+    "attempt_use": "task_id",
     "payload": "owner_id",
     "log": "task_id",
     "long_log": "task_id",

@@ -28,6 +28,7 @@ from mainspring.store.reading import (
     read_run_parameters,
     read_spec,
 )
+from mainspring.store.uses import read_uses
 
 ATTEMPTS_MAX = 100_000
 
@@ -67,6 +68,7 @@ async def read_run_document(
         (await read_dag_standing(connection, run.dag)).pause,
         await list_reruns(connection, run.id),
         await backfill_of_run(connection, run.id),
+        await _uses(connection, run, tasks),
     )
 
 
@@ -84,6 +86,14 @@ async def _attempts(
         limit=ATTEMPTS_MAX,
     )
     return shapes.by_task(found)
+
+
+async def _uses(connection: Connection, run: RunLine, tasks: Sequence[TaskLine]) -> shapes.Uses:
+    """What attempts of these tasks used, which are in their order."""
+    if not tasks:
+        return {}
+    first, last = tasks[0].id, tasks[-1].id
+    return await read_uses(connection, first, last - first + 1, limit=ATTEMPTS_MAX)
 
 
 async def read_run_tasks(
@@ -118,6 +128,7 @@ async def _documents(
         tasks,
         await _attempts(connection, run, tasks),
         await list_remarks(connection, run),
+        await _uses(connection, run, tasks),
     )
 
 

@@ -20,6 +20,7 @@ from mainspring.domain.log_marks import Ending
 from mainspring.domain.outcomes import Error
 from mainspring.domain.specs import DagSpec, RetrySpec, TaskSpec, parents_of
 from mainspring.domain.states import AttemptState, RunState, TaskState
+from mainspring.domain.uses import Use
 from mainspring.store.dags import DagRow
 from mainspring.store.dead_letters import Remark
 from mainspring.store.drains import Drained, Draining
@@ -39,6 +40,10 @@ from mainspring.store.reading import (
 )
 from mainspring.store.schedule_reading import ScheduleGlance
 from mainspring.store.versions import RolledBack, VersionLine
+
+Uses = Mapping[tuple[int, int], Use]
+"""What attempts used, by task and term."""
+_NO_USES: Uses = {}
 
 Content = bytes
 """In JSON as base64."""
@@ -463,6 +468,10 @@ class Attempt(Shape, frozen=True, kw_only=True):
     duration_seconds: float | None
     worker: str | None
     error: TaskError | None
+    cpu_seconds: float | None
+    """Of what ran in a process of its own, and lasted."""
+    peak_bytes: int | None
+    """The most memory that it held, where that is known."""
 
 
 class ByHand(Shape, frozen=True, kw_only=True):
@@ -586,6 +595,7 @@ def run_whole(
     pause: Pause | None,
     reruns: Sequence[int],
     backfill: int | None,
+    uses: Uses = _NO_USES,
 ) -> RunWhole:
     first = problems[0] if problems else None
     return RunWhole(
@@ -595,7 +605,7 @@ def run_whole(
         error=error(first.error) if first and first.error else None,
         failed_task=spec.tasks[first.task_id - run.id].name if first else None,
         task_counts=dict(counts),
-        tasks=run_tasks(run, spec, tasks, attempts, remarks),
+        tasks=run_tasks(run, spec, tasks, attempts, remarks, uses),
         reruns=list(reruns),
         backfill=backfill,
     )
@@ -607,6 +617,7 @@ def run_tasks(
     tasks: Sequence[TaskLine],
     attempts: Mapping[int, Sequence[AttemptLine]],
     remarks: Mapping[int, Sequence[Remark]],
+    uses: Uses = _NO_USES,
 ) -> list[Task]:
     parents = parents_of(spec)
     return [
@@ -617,6 +628,7 @@ def run_tasks(
             [spec.tasks[before].name for before in parents[task.node]],
             attempts.get(task.id, ()),
             remarks.get(task.id, ()),
+            uses,
         )
         for task in tasks
     ]
@@ -629,6 +641,7 @@ def task_line(
     after: Sequence[str],
     attempts: Sequence[AttemptLine],
     remarks: Sequence[Remark] = (),
+    uses: Uses = _NO_USES,
 ) -> Task:
     whole = task.result is not None and len(task.result) == task.result_bytes
     ended = [
@@ -658,7 +671,10 @@ def task_line(
         result=msgspec.Raw(task.result if whole and task.result else b"null"),
         result_bytes=task.result_bytes,
         error=error(last_error) if last_error else None,
-        attempts=[attempt_line(attempt, run.read_at) for attempt in all_attempts(task, attempts)],
+        attempts=[
+            attempt_line(attempt, run.read_at, uses.get((task.id, attempt.term)))
+            for attempt in all_attempts(task, attempts)
+        ],
         by_hand=[remark_line(remark) for remark in remarks],
     )
 
@@ -707,7 +723,7 @@ def all_attempts(task: TaskLine, ended: Sequence[AttemptLine]) -> list[AttemptLi
     return found
 
 
-def attempt_line(attempt: AttemptLine, now: datetime) -> Attempt:
+def attempt_line(attempt: AttemptLine, now: datetime, use: Use | None = None) -> Attempt:
     return Attempt(
         attempt=attempt.attempt,
         term=attempt.term,
@@ -718,6 +734,8 @@ def attempt_line(attempt: AttemptLine, now: datetime) -> Attempt:
         duration_seconds=lasted_seconds(attempt.started_at, attempt.finished_at, now),
         worker=attempt.worker,
         error=error(attempt.error) if attempt.error else None,
+        cpu_seconds=None if use is None else use.cpu_seconds,
+        peak_bytes=None if use is None else use.peak_bytes,
     )
 
 

@@ -16,8 +16,8 @@ _NAME = re.compile(r"^-- (name|part): (\w+)\n", re.MULTILINE)
 _USE = re.compile(r"^-- with part: (\w+)\n", re.MULTILINE)
 _FILES = (
     *("runs", "attempts", "gateway", "duties", "dags", "history", "rollups"),
-    *("hand", "logs", "pauses", "drains", "reading", "schedules", "backfills", "jobs", "server"),
-    *("changes", "grid", "figures", "invariants"),
+    *("hand", "logs", "uses", "pauses", "drains", "reading", "schedules", "backfills", "jobs"),
+    *("server", "changes", "grid", "figures", "invariants"),
 )
 
 

@@ -23,6 +23,7 @@ from mainspring.domain.errors import UnavailableError
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Outcome
 from mainspring.domain.specs import DagSpec, TaskSpec
+from mainspring.domain.uses import Use
 from mainspring.store.attempts import Claimed
 
 CLAIM_BATCH = 500
@@ -43,6 +44,8 @@ class Report(msgspec.Struct, frozen=True):
     finished_us: int
     chained: bool
     """Whether children may be granted straight to this worker."""
+    use: Use | None = None
+    """What it used, if that was measured."""
 
 
 class Reported(msgspec.Struct, frozen=True):

@@ -35,6 +35,7 @@ from mainspring.domain.outcomes import (
     TimedOut,
     outcome_at_most_once,
 )
+from mainspring.domain.uses import Use
 from mainspring.executors.hosts import Hosts
 from mainspring.executors.jobs import Ended
 from mainspring.observe.measures import Measures
@@ -108,6 +109,8 @@ class Incarnation:
         self._started: list[tuple[int, int, int]] = []
         self._progress: dict[tuple[int, int], tuple[float, str]] = {}
         """By task and term: the last word of each, not written yet."""
+        self._uses: dict[tuple[int, int], Use] = {}
+        """Of what has just ended, or is about to."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._asking: dict[UUID, float] = {}
@@ -258,6 +261,9 @@ class Incarnation:
     def progressed(self, task_id: int, term: int, percent: float, text: str) -> None:
         self._progress[task_id, term] = (percent, text)
 
+    def used(self, task_id: int, term: int, use: Use) -> None:
+        self._uses[task_id, term] = use
+
     def logged(self, task_id: int, term: int, data: bytes) -> None:
         self._logs.add(task_id, term, data)
 
@@ -344,6 +350,7 @@ class Incarnation:
             None if started_us is None else self._clock.database_us(started_us),
             self._clock.database_us(end.finished_us),
             chained=holding.links < LINKS_MAX,
+            use=self._uses.pop((end.task_id, end.term), None) if self._uses else None,
         )
 
     def _offer_slots(self, batch: Sequence[tuple[Holding, Ended]]) -> dict[SlotKind, int]:

@@ -183,6 +183,7 @@ class RemoteDepot:
                         started_us=report.started_us,
                         finished_us=report.finished_us,
                         chained=report.chained,
+                        use=report.use,
                     )
                     for report in reports
                 ],

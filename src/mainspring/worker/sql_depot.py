@@ -42,6 +42,7 @@ from mainspring.store.payloads import read_parameters, read_results
 from mainspring.store.reading import read_clock
 from mainspring.store.schedule_reading import read_schedule_names
 from mainspring.store.snapshots import fetch_snapshot
+from mainspring.store.uses import Uses
 from mainspring.store.wakeups import Bell, listen
 from mainspring.worker.clock import DatabaseClock
 from mainspring.worker.depot import Beat, Report, Reported, Taker
@@ -70,6 +71,7 @@ class SqlDepot:
         self._log_line = Line(url, name=f"{name} log")
         self._bell_line = Line(url, name=f"{name} notify")
         self._bell = Bell(self._bell_line)
+        self._uses = Uses(self._aside_line)
         self._claims = SqlClaims(self._claim_line)
         self._clock = DatabaseClock()
         self._worker_id = 0
@@ -110,6 +112,7 @@ class SqlDepot:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._claims.run(taker, self._worker_id))
             group.create_task(self._bell.run())
+            group.create_task(self._uses.run())
             if self._queues == [EVERY_QUEUE]:
                 group.create_task(self._queue_loop())
 
@@ -180,6 +183,7 @@ class SqlDepot:
         )
 
     async def leave(self) -> None:
+        await self._uses.flush()
         try:
             await self._beat_line.call(end_worker, self._worker_id, "stopped")
         except asyncpg.ForeignKeyViolationError:
@@ -206,6 +210,11 @@ class SqlDepot:
         )
         self._wake(completed.lanes)
         refused = completed.refused
+        self._uses.add(
+            (claimed.task_id, claimed.term, use)
+            for claimed, use in ((report.claimed, report.use) for report in reports)
+            if use is not None and (claimed.task_id, claimed.term) not in refused
+        )
         superseded = [key for key, reason in refused.items() if reason == "superseded"]
         return Reported(superseded, refused, completed.grants)
 

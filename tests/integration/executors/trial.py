@@ -17,6 +17,7 @@ import msgspec
 from mainspring.authoring.context import Attempt
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Outcome, Succeeded
+from mainspring.domain.uses import Use
 from mainspring.executors.hosts import Hosts
 from mainspring.executors.jobs import Ended, Job
 
@@ -48,6 +49,7 @@ class Memory:
         self.logs: defaultdict[int, bytearray] = defaultdict(bytearray)
         self.begun: dict[int, int] = {}
         self.progress: defaultdict[int, list[tuple[float, str]]] = defaultdict(list)
+        self.uses: dict[int, Use] = {}
         self.log_calls = 0
         self.keep_logs = True
         self._changed = asyncio.Event()
@@ -69,6 +71,10 @@ class Memory:
         assert task_id in self.begun, "progress of what has not begun"
         self.progress[task_id].append((percent, text))
         self._changed.set()
+
+    def used(self, task_id: int, term: int, use: Use) -> None:
+        assert task_id not in self.ends, "it is told before the end"
+        self.uses[task_id] = use
 
     def logged(self, task_id: int, term: int, data: bytes) -> None:
         assert task_id not in self.ends, "logged after its end"

@@ -9,6 +9,7 @@ import pytest
 
 from mainspring.domain.outcomes import Succeeded
 from mainspring.domain.specs import RetrySpec
+from mainspring.domain.uses import Use
 from mainspring.store.connection import Connection, connect, fetch
 from mainspring.store.dags import register_dag
 from mainspring.store.history import (
@@ -22,6 +23,7 @@ from mainspring.store.history import (
 )
 from mainspring.store.logs import append_log
 from mainspring.store.runs import stop_runs
+from mainspring.store.uses import record_uses
 from tests.support.factory import BareWorker, dag_of, failure, start_dag, start_run
 
 LATER = timedelta(days=1)
@@ -123,6 +125,7 @@ async def test_a_period_is_dropped_whole_and_open_runs_keep_what_they_need(
     worker = await BareWorker.join(connection, spec)
     for claimed in await worker.claim():
         await append_log(connection, [(claimed.task_id, claimed.term, 0, b"long log" * 10_000)])
+        await record_uses(connection, [(claimed.task_id, claimed.term, Use(1.0))])
         await worker.end(claimed, failure() if claimed.task_id == open_ else Succeeded(large))
     for run_id in (closed, open_):
         await connection.execute(

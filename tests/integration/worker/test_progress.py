@@ -78,6 +78,12 @@ async def test_people_see_how_far_a_task_is_while_it_runs(team: Team, tmp_path: 
         return not await team.rows("select 1 from mainspring.progress")
 
     await team.until(gone)
+    # What it used has a row of its own, which comes a moment later.
+    await team.until(lambda: team.rows("select 1 from mainspring.attempt_use"))
+    [attempt] = (await task())["attempts"]
+    assert attempt["cpu_seconds"] > 0
+    assert attempt["peak_bytes"] > 1_000_000
+    assert " CPU, " in await command(team, "run", "show", str(run_id))
 
 
 async def rows(connection: Connection) -> list[tuple[int, int, float, str]]:

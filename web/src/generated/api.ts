@@ -15,6 +15,8 @@ export interface Attempt {
   readonly duration_seconds: number | null;
   readonly worker: string | null;
   readonly error: TaskError | null;
+  readonly cpu_seconds: number | null;
+  readonly peak_bytes: number | null;
 }
 
 /** Some items of a list, in its order. */
@@ -1958,6 +1960,11 @@ export interface UnreadFilePage {
   readonly next?: string | null;
 }
 
+export interface Use {
+  readonly cpu_seconds: number;
+  readonly peak_bytes?: number | null;
+}
+
 /** A literal, already JSON data. */
 export interface Value {
   readonly type: "value";
@@ -2190,6 +2197,7 @@ export interface WorkerProtocolEnd {
   readonly started_us?: number | null;
   readonly finished_us?: number | null;
   readonly chained?: boolean;
+  readonly use?: Use | null;
 }
 
 export interface WorkerProtocolEnded {

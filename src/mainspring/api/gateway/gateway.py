@@ -62,6 +62,7 @@ from mainspring.store.payloads import read_parameters, read_results
 from mainspring.store.schedule_reading import read_schedule_names
 from mainspring.store.snapshots import fetch_snapshot
 from mainspring.store.tokens import Caller
+from mainspring.store.uses import Uses
 from mainspring.store.wakeups import Bell, listen
 
 log = structlog.get_logger(__name__)
@@ -106,6 +107,7 @@ class Gateway:
         self._aside_line = Line(url, name="gateway aside")
         self._hand_line = Line(url, name="gateway hands", stable_plans=True)
         self._bell = Bell(self._hand_line)
+        self._uses = Uses(self._aside_line)
         self._hands = Hands(self._hand_line)
         self._specs = Specs(self._hand_line)
         self._waiting = Waiting(self._claim_line)
@@ -149,6 +151,7 @@ class Gateway:
             "log": self._logs.run,
             "tell": self._told.run,
             "bell": self._bell.run,
+            "uses": self._uses.run,
             "stops": self._stop_loop,
             "tokens": self._token_loop,
             "listen": self._listen,
@@ -381,6 +384,13 @@ class Gateway:
                 grants = await self._complete_line.call(
                     claim_attempts, offer.claim, member.id, 0, 0
                 )
+            self._uses.add(
+                (end.task, end.term, end.use)
+                for end in one.question.ends
+                if end.use is not None
+                and (end.task, end.term) in mine
+                and (end.task, end.term) not in refused
+            )
             member.let_go(mine)
             member.take(grants)
             answers.append(

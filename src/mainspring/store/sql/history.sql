@@ -171,6 +171,9 @@ tasks as (
 attempts as (
   delete from mainspring.attempt a using old o
   where a.task_id >= o.id and a.task_id < o.id + o.tasks),
+uses as (
+  delete from mainspring.attempt_use u using old o
+  where u.task_id >= o.id and u.task_id < o.id + o.tasks),
 payloads as (
   delete from mainspring.payload p using old o
   where p.owner_id >= o.id and p.owner_id < o.id + o.tasks),

@@ -14,6 +14,7 @@ from mainspring.authoring.context import Attempt
 from mainspring.authoring.tasks import Task
 from mainspring.domain.lanes import SlotKind
 from mainspring.domain.outcomes import Cancelled, Failed, Outcome, Succeeded, TimedOut
+from mainspring.domain.uses import Use
 from mainspring.executors.hosts import Hosts
 from mainspring.executors.jobs import Ended, Job
 
@@ -154,6 +155,9 @@ class _Trial:
 
     def progressed(self, task_id: int, term: int, percent: float, text: str) -> None:
         """No promise is made of it."""
+
+    def used(self, task_id: int, term: int, use: Use) -> None:
+        """Nor of this."""
 
     def ended(self, ended: Sequence[Ended]) -> None:
         for item in ended:

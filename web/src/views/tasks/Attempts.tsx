@@ -7,6 +7,8 @@ import { Moment, Took } from "~/components/Moment";
 import { Empty } from "~/components/Notice";
 import { State } from "~/components/State";
 import type { Attempt, ByHand, Task } from "~/generated/api";
+import { length } from "~/lib/time";
+import { bytes } from "~/lib/words";
 
 export function Attempts({ run, task }: { run: number; task: Task }) {
   if (task.attempts.length === 0) {
@@ -49,6 +51,8 @@ function One({ run, task, attempt }: { run: number; task: Task; attempt: Attempt
           ["Started", <Moment at={attempt.started_at} exact />],
           ["Took", <Took of={attempt} />],
           ["Worker", attempt.worker ?? "–"],
+          ...(attempt.cpu_seconds === null ? [] : [["CPU", length(attempt.cpu_seconds)] as const]),
+          ...(attempt.peak_bytes === null ? [] : [["Peak memory", bytes(attempt.peak_bytes)] as const]),
           ...(task.generation > 1 ? [["Round", attempt.generation] as const] : []),
         ]}
       />
