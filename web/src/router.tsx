@@ -1,5 +1,6 @@
 /** Every view has an address; each is loaded when it is first gone to. */
 
+import type { FetchQueryOptions, QueryKey } from "@tanstack/react-query";
 import {
   createRootRoute,
   createRoute,
@@ -8,6 +9,7 @@ import {
   Link,
 } from "@tanstack/react-router";
 
+import * as query from "~/api/queries";
 import { Empty, Trouble } from "~/components/Notice";
 import { Page } from "~/components/Page";
 import { Shell } from "~/components/Shell";
@@ -72,6 +74,15 @@ const dag = createRoute({
     ...oneOf(given, "code", ["text", "difference"] as const),
     ...count(given, "days"),
   }),
+  loaderDeps: ({ search: { tab = "grid" } }) => ({ tab }),
+  loader: ({ params: { dag }, deps: { tab } }) => {
+    soon(query.dagHead(dag));
+    if (tab === "grid" || tab === "graph") {
+      soon(query.grid(dag));
+      soon(query.graph(dag));
+    }
+    if (tab === "grid") void import("~/views/dags/GridTab");
+  },
   component: lazyRouteComponent(() => import("~/views/dags/Dag")),
 });
 
@@ -117,6 +128,7 @@ const run = createRoute({
     ...flag(given, "why"),
     ...count(given, "with"),
   }),
+  loader: ({ params: { run } }) => soon(query.run(run)),
   component: lazyRouteComponent(() => import("~/views/runs/Run")),
 });
 
@@ -137,6 +149,10 @@ const task = createRoute({
     ...flag(given, "wrap"),
     ...count(given, "at"),
   }),
+  loader: ({ params: { run, task } }) => {
+    if (query.queryClient.getQueryData(query.run(run).queryKey) === undefined) soon(query.task(run, task));
+    soon(query.run(run));
+  },
   component: lazyRouteComponent(() => import("~/views/tasks/Task")),
 });
 
@@ -277,6 +293,11 @@ const admin = createRoute({
     oneOf(given, "tab", ["health", "engines", "tokens"] as const),
   component: lazyRouteComponent(() => import("~/views/admin/Admin")),
 });
+
+/** Asked while the code of a view comes, or when somebody points at a link to it, if it is not known. */
+function soon<T, E, D, K extends QueryKey>(options: FetchQueryOptions<T, E, D, K>): void {
+  if (query.queryClient.getQueryData(options.queryKey) === undefined) void query.queryClient.prefetchQuery(options);
+}
 
 type QueueTab = "queues" | "workers";
 const QUEUE_TABS: readonly QueueTab[] = ["queues", "workers"];

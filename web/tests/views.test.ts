@@ -9,6 +9,8 @@ import { EMPTY, orderOf } from "../src/views/backfills/order.ts";
 import { queuesOf } from "../src/views/queues/whole.ts";
 import { countStates, movesOf } from "../src/views/runs/moves.ts";
 import { countsOf, isWhole, TASKS_FIRST } from "../src/views/runs/tasks.ts";
+import { countsOf, countStates, movesOf } from "../src/views/runs/moves.ts";
+import { isWhole, TASKS_FIRST } from "../src/views/runs/whole.ts";
 import { quoted, wayOf } from "../src/views/why/step.ts";
 import { chance } from "./chance.ts";
 

@@ -6,7 +6,7 @@ import { ask, askWithTag, Refused, type Operation, type Answer } from "~/api/cal
 import type { IconName } from "~/components/Icon";
 import type { DagWhole, Grid, JobKind, JobStatus, RunState, RunWhole, Width, WrittenSpec } from "~/generated/api";
 import { refreshed } from "~/lib/cells";
-import { TASKS_FIRST } from "~/views/runs/tasks";
+import { TASKS_FIRST } from "~/views/runs/whole";
 
 export type DagHead = Omit<DagWhole, "tasks" | "snapshot" | "notify" | "timeout_seconds" | "version_created_at" | "changed_at">;
 

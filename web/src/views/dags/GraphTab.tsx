@@ -30,7 +30,7 @@ export default function GraphTab({ dag, search, fixed = false }: { dag: string; 
     void navigate({ to: ".", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
   const { data: runs } = useQuery({ ...grid(dag), enabled: !fixed });
   const run = search.run ?? runs?.runs[0]?.id;
-  useTopics(`runs:dag=${dag}`, ...(run === undefined ? [] : [`run:${run}`]));
+  useTopics(...(fixed ? [] : [`runs:dag=${dag}`]), ...(run === undefined ? [] : [`run:${run}`]));
   const time = useQuery({ ...timeline(run ?? 0), enabled: run !== undefined });
   const now = useQuery(graphQuery(dag));
   // Of a run of before, as it was then; until that is known, as it is now.

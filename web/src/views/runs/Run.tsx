@@ -15,7 +15,7 @@ import { History } from "~/views/runs/History";
 import { RunActions } from "~/views/runs/RunActions";
 import { Began, RunFacts, RunProgress } from "~/views/runs/RunFacts";
 import { TaskList } from "~/views/runs/TaskList";
-import { isWhole } from "~/views/runs/tasks";
+import { isWhole } from "~/views/runs/whole";
 import { useRun } from "~/views/runs/useRun";
 import { Why } from "~/views/why/Why";
 

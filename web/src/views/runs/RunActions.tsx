@@ -15,7 +15,7 @@ import { State } from "~/components/State";
 import type { Rerun, RunWhole, Task } from "~/generated/api";
 import { RUN_FACTS } from "~/generated/states";
 import { counted } from "~/lib/words";
-import { countsOf } from "~/views/runs/tasks";
+import { countsOf } from "~/views/runs/moves";
 import { WhyToggle } from "~/views/why/WhyToggle";
 
 export function RunActions({ run, why }: { run: RunWhole; why: boolean }) {

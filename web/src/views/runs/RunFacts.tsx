@@ -9,7 +9,7 @@ import { Badge, State } from "~/components/State";
 import type { Run, RunWhole } from "~/generated/api";
 import { TASK_FACTS, TASK_STATES } from "~/generated/states";
 import { counted } from "~/lib/words";
-import { countsOf } from "~/views/runs/tasks";
+import { countsOf } from "~/views/runs/moves";
 
 const LINK = "text-accent hover:underline";
 

@@ -10,7 +10,8 @@ import { Rows, type Column } from "~/components/Rows";
 import { State } from "~/components/State";
 import type { RunWhole, Task } from "~/generated/api";
 import { TASK_FACTS, TASK_STATES, type TaskState } from "~/generated/states";
-import { countsOf, isWhole } from "~/views/runs/tasks";
+import { countsOf } from "~/views/runs/moves";
+import { isWhole } from "~/views/runs/whole";
 
 export interface TaskFilter {
   readonly text?: string | undefined;

@@ -2,6 +2,7 @@
 
 import type { RunWhole, Task } from "~/generated/api";
 import { ATTEMPT_FACTS, RUN_FACTS, type TaskState, type Tone } from "../../generated/states.ts";
+import { isWhole } from "./whole.ts";
 
 export interface Move {
   readonly key: string;
@@ -64,4 +65,10 @@ export function countStates(tasks: readonly Task[]): Map<TaskState, number> {
   const counts = new Map<TaskState, number>();
   for (const { state } of tasks) counts.set(state, (counts.get(state) ?? 0) + 1);
   return counts;
+}
+
+/** The same of a run: of all its tasks, even where only some are here. */
+export function countsOf(run: Pick<RunWhole, "tasks" | "task_count" | "task_counts">): Map<TaskState, number> {
+  if (isWhole(run)) return countStates(run.tasks);
+  return new Map(Object.entries(run.task_counts) as [TaskState, number][]);
 }

@@ -6,7 +6,7 @@ import { useEffect, useRef } from "react";
 import { useLink, useTopics } from "~/api/live";
 import { queryClient, run as runQuery } from "~/api/queries";
 import { RUN_FACTS } from "~/generated/states";
-import { isWhole } from "~/views/runs/tasks";
+import { isWhole } from "~/views/runs/whole";
 
 const AGAIN_MS = 2000;
 

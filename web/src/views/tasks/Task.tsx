@@ -12,7 +12,7 @@ import { State } from "~/components/State";
 import { Tabs } from "~/components/Tabs";
 import type { Attempt, Task as TaskOf } from "~/generated/api";
 import { ATTEMPT_FACTS, TASK_FACTS } from "~/generated/states";
-import { isWhole } from "~/views/runs/tasks";
+import { isWhole } from "~/views/runs/whole";
 import { useRun } from "~/views/runs/useRun";
 import { Attempts } from "~/views/tasks/Attempts";
 import { ErrorOf } from "~/views/tasks/ErrorOf";
