@@ -47,6 +47,11 @@ def test_what_is_cut_off_says_so_takes_back_what_it_showed_and_recovers(
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
+def test_a_view_that_follows_nothing_says_whether_the_server_is_there(page: Page) -> None:
+    page.goto("/backfills/new")
+    expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+
+
 def test_a_few_letters_lead_anywhere(page: Page) -> None:
     page.goto("/runs")
     expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()

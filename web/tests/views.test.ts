@@ -7,8 +7,6 @@ import { stepsOf } from "../src/lib/steps.ts";
 import { marks, shares } from "../src/lib/timescale.ts";
 import { EMPTY, orderOf } from "../src/views/backfills/order.ts";
 import { queuesOf } from "../src/views/queues/whole.ts";
-import { countStates, movesOf } from "../src/views/runs/moves.ts";
-import { countsOf, isWhole, TASKS_FIRST } from "../src/views/runs/tasks.ts";
 import { countsOf, countStates, movesOf } from "../src/views/runs/moves.ts";
 import { isWhole, TASKS_FIRST } from "../src/views/runs/whole.ts";
 import { quoted, wayOf } from "../src/views/why/step.ts";

@@ -1,6 +1,6 @@
 /** Whether what is shown is what is. A cut must be seen: a page that stands still looks calm. */
 
-import { useLink } from "~/api/live";
+import { useLink, useTopics } from "~/api/live";
 import { Dot } from "~/components/State";
 
 const WORDS = {
@@ -14,6 +14,8 @@ const WORDS = {
 } as const;
 
 export function LiveSign() {
+  // Also where a view follows nothing: whether the server is there concerns every one.
+  useTopics("workers");
   const { text, tone, title } = WORDS[useLink()];
   return (
     <span role="status" title={title} className="flex items-center gap-1.5 px-1 text-sm text-soft">
