@@ -62,6 +62,32 @@ async def test_a_head_that_does_not_come_is_not_waited_for(
     assert (status, problem.code) == (408, "slow")
 
 
+async def test_what_comes_after_a_request_never_answers_it(api: Api) -> None:
+    address = urlsplit(api.base)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    writer.write(ask * 3 + b"nonsense\r\n\r\n" + ask)
+    told = await reader.read()
+    writer.close()
+    assert (told.count(b"HTTP/1.1 "), told.count(b"HTTP/1.1 200 ")) == (3, 3), told
+
+
+@pytest.mark.parametrize(
+    ("hosts", "status"),
+    [
+        (b"Host: localhost\r\nHost: localhost\r\n", 400),
+        (b"", 421),
+        (b"Host: localhost:evil.example\r\n", 421),
+        (b"Host: [::1\r\n", 421),
+        (b"Host: [::1]evil.example\r\n", 421),
+        (b"Host: localhost@evil.example\r\n", 421),
+    ],
+)
+async def test_a_host_that_is_none_is_refused(api: Api, hosts: bytes, status: int) -> None:
+    ask = b"GET /healthz HTTP/1.1\r\n" + hosts + b"Connection: close\r\n\r\n"
+    assert (await answer_to(api, ask))[0] == status
+
+
 async def test_a_connection_serves_many_requests_and_long_bodies(api: Api, finished: int) -> None:
     for _ in range(3):
         big = {"parameters": {"region": "x" * 200_000}}

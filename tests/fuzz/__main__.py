@@ -1,36 +1,45 @@
 """`make fuzz`: schemathesis against a real server, on a database that is thrown away afterwards.
 
     make fuzz
-    make fuzz ARGS="--max-examples 600"
-    make fuzz ARGS="--max-examples 50 --role viewer"
+    make fuzz ARGS="--requests 50000"
+    make fuzz ARGS="--phases fuzzing --max-examples 50 --role viewer"
 
-What is not known here goes to schemathesis as it is. The status is that of schemathesis: 1 if an
-answer was a 5xx, or not what the document of the server says.
+Beside the server runs an engine, and a keeper (`stage.py`) that sees to it that there is something
+to be asked for; `hooks.py` puts that into the requests. With `--requests` schemathesis is started
+again, each time with the next seed, until so many requests have been made. `--reasons` tells why
+requests were refused. What is not known here goes to schemathesis as it is.
+
+The status is 1 if an answer was a 5xx, or not what the document of the server says; if there was
+none; or if the server or the engine logged an error. What schemathesis found is printed then.
+How deep the requests went is seen in the table of what each operation answered, and in the list of
+those that refused all they were asked. The last line sums up.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import io
+import json
+import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
 from mainspring.bench.place import opened_place
 from mainspring.bench.settings import Settings
-from mainspring.domain.lanes import SlotKind
+from mainspring.client import Client
 from mainspring.domain.roles import Role
-from mainspring.domain.specs import DagSpec, TaskSpec
-from mainspring.schedule.parsing import schedule_from
-from mainspring.store.connection import Connection
-from mainspring.store.dags import register_dag
-from mainspring.store.schedule_changes import Intent, create_schedule
 from mainspring.store.tokens import create_token, new_secret
-from tests.support.factory import BareWorker, failure, start_run
-from tests.support.job_stage import JobStage, command
+from tests.fuzz.stage import Keeper
+from tests.fuzz.tally import Tally
 from tests.support.team import Team
 
 CHECKS = (
@@ -42,77 +51,154 @@ CHECKS = (
 )
 """What an answer has to be. Whether a token would have been needed is tests/contract's business."""
 
-SALES = DagSpec(
-    name="daily_sales",
-    tasks=(
-        TaskSpec(name="extract", entry="sales:extract", kind=SlotKind.ASYNC),
-        TaskSpec(name="load", entry="sales:load", kind=SlotKind.ASYNC),
-    ),
-    edges=((0, 1),),
-)
+
+class Found(msgspec.Struct):
+    tally: Tally
+    rounds: int = 0
+    failed: list[str] = []
+    """What schemathesis printed, of each round that found something."""
+    logged: list[str] = []
+    """Errors in the log of the processes."""
+    memory_mib: tuple[float, float] = (0.0, 0.0)
+    """Of the server: after the first round, and at the end."""
 
 
 async def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="make fuzz", add_help=False)
-    parser.add_argument("--role", choices=[*Role, "none"], default=Role.ADMIN)
+    parser.add_argument("--role", choices=[*Role, "none"])
+    parser.add_argument("--requests", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--reasons", action="store_true", help="say why requests were refused")
     given, others = parser.parse_known_args(arguments)
+    began = time.monotonic()
+    found = Found(Tally())
     async with opened_place(Settings()) as place:
         await place.prepare()
-        with tempfile.TemporaryDirectory() as folder:
-            async with (
-                Team(place.url, Path(folder)) as team,
-                asking(team, given.role) as (base, headers),
-            ):
-                return await fuzz(base, headers, others)
+        # When it ends, the team prints the log of its processes.
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            async with Team(place.url, Path(folder), lease_seconds=15) as team:
+                await fuzz_until(team, Path(folder), given, others, found)
+    if given.reasons:
+        print(*found.tally.reasons(), sep="\n")
+    return tell(found, time.monotonic() - began)
+
+
+async def fuzz_until(
+    team: Team, place: Path, given: argparse.Namespace, others: list[str], found: Found
+) -> None:
+    async with asking(team, place, given.role) as (base, tokens):
+        while found.tally.requests < given.requests:
+            seed = given.seed + found.rounds
+            status, said = await fuzz(base, tokens, place, seed, others)
+            found.tally.add(msgspec.json.decode((place / "tally.json").read_bytes(), type=Tally))
+            found.rounds += 1
+            if status:
+                found.failed.append(said)
+            first = found.memory_mib[0] or memory_mib(team)
+            found.memory_mib = (first, memory_mib(team))
+            print(
+                f"seed {seed}: {found.tally.requests:,} requests so far,"
+                f" {found.memory_mib[1]:.0f} MiB",
+                file=sys.stderr,
+            )
+        found.logged += errors_in(team.log())
 
 
 @asynccontextmanager
-async def asking(team: Team, role: str) -> AsyncIterator[tuple[str, list[str]]]:
-    """Where the server is, and what schemathesis has to send along."""
-    await fill(team.connection)
-    headers = []
-    if role != "none":
-        secret = new_secret()
-        queues = ["default"] if role == Role.WORKER else []
-        await create_token(team.connection, secret, name="fuzz", role=Role(role), queues=queues)
-        headers = ["--header", f"Authorization: Bearer {secret}"]
-    team.start_server()
+async def asking(
+    team: Team, place: Path, role: str | None
+) -> AsyncIterator[tuple[str, dict[str, str]]]:
+    """Where the server is, and the token for each role."""
+    tokens = {each.value: new_secret() for each in Role}
+    for each, secret in tokens.items():
+        queues = ["default"] if each == Role.WORKER else []
+        name = f"fuzz-{each}"
+        await create_token(team.connection, secret, name=name, role=Role(each), queues=queues)
+    if role is not None:
+        tokens = {"": tokens.get(role, "none")}
+    async with Client(team.url) as client:
+        keeper = Keeper(team.connection, client, place / "things.json")
+        await keeper.begin()
+        team.start_server()
 
-    async def address() -> str | None:
-        _, found, rest = team.log().partition("http://127.0.0.1:")
-        return f"http://127.0.0.1:{int(rest.split()[0].strip(chr(34) + ',}'))}" if found else None
+        async def address() -> str | None:
+            _, found, rest = team.log().partition("http://127.0.0.1:")
+            return (
+                f"http://127.0.0.1:{int(rest.split()[0].strip(chr(34) + ',}'))}" if found else None
+            )
 
-    yield await team.until(address), headers
-
-
-async def fill(connection: Connection) -> None:
-    """Something of everything, so that not all that is asked for is missing."""
-    dag = await register_dag(connection, SALES, "snapshot")
-    worker = await BareWorker.join(connection, SALES)
-    for outcome in (None, failure("connection refused")):
-        await start_run(connection, dag, 2)
-        while claimed := await worker.claim():
-            for each in claimed:
-                await worker.end(each, outcome)
-    intent = Intent("nightly_sales", "daily_sales", schedule_from("0 1 * * *"))
-    await create_schedule(connection, intent, by="ada")
-    await JobStage(connection).make(command("tidy", schedule=schedule_from("0 3 * * *")))
+        base = await team.until(address)
+        team.start_engine()
+        keeping = asyncio.create_task(keeper.run())
+        try:
+            yield base, tokens
+            assert not keeping.done(), keeping.result()
+        finally:
+            keeping.cancel()
 
 
-async def fuzz(base: str, headers: list[str], others: list[str]) -> int:
+async def fuzz(
+    base: str, tokens: dict[str, str], place: Path, seed: int, others: list[str]
+) -> tuple[int, str]:
     process = await asyncio.to_thread(
         subprocess.run,
         [
-            *(str(Path(sys.executable).parent / "schemathesis"), "run"),
+            *(str(Path(sys.executable).parent / "schemathesis"), "--no-color", "run"),
             f"{base}/api/v1/openapi.json",
-            *headers,
             *("--checks", ",".join(CHECKS), "--request-timeout", "30", "--continue-on-failure"),
-            *("--generation-database", "none", "--no-shrink"),
+            *("--generation-database", "none", "--no-shrink", "--seed", str(seed)),
+            *("--generation-with-security-parameters", "false", "--warnings", "off"),
             *others,
         ],
+        env={
+            **os.environ,
+            "SCHEMATHESIS_HOOKS": "tests.fuzz.hooks",
+            "FUZZ_PLACE": str(place),
+            "FUZZ_TOKENS": json.dumps(tokens),
+            "FUZZ_SEED": str(seed),
+        },
         check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
-    return process.returncode
+    return process.returncode, process.stdout
+
+
+def memory_mib(team: Team) -> float:
+    """What the server's process holds; it was the first to be started."""
+    pages = int(Path(f"/proc/{team._processes[0].pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def errors_in(log: str) -> list[str]:
+    return [
+        line
+        for line in log.splitlines()
+        if line.startswith(("Traceback", "Task exception")) or '"level": "error"' in line
+    ]
+
+
+def tell(found: Found, seconds: float) -> int:
+    for said in found.failed:
+        print(said)
+    for line in found.logged[:20]:
+        print(line)
+    for line in found.tally.lines():
+        print(line)
+    for operation in found.tally.shallow:
+        print(f"refused all that it was asked: {operation}")
+    bad = bool(found.failed or found.logged)
+    before, after = found.memory_mib
+    print(
+        f"fuzz: {found.tally.requests:,} requests to {len(found.tally.answers)} operations in"
+        f" {seconds:.0f} s; the server took {before:.0f} MiB, then {after:.0f};"
+        f" {'something was found' if bad else 'nothing was found'}"
+    )
+    return int(bad)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from starlette.datastructures import Headers
 from starlette.types import Receive
 
 from mainspring.api.answers import MSGPACK
+from mainspring.api.oddities import check_odd, may_be_odd
 from mainspring.api.problems import Refusal, field_refusal
 
 DEPTH_MAX = 64
@@ -27,7 +28,7 @@ QUERY_LENGTH_MAX = 8_192
 QUERY_FIELDS_MAX = 100
 BODY_SECONDS_MAX = 30.0
 
-_AT = re.compile(r"^(.*?)(?: - at `(?:key in )?\$?(.*)`)?$", re.DOTALL)
+_AT = re.compile(r"^(.*?)(?: - at `(?:key` in `)?\$?(.*)`)?$", re.DOTALL)
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
 
 
@@ -40,7 +41,7 @@ def decode_parts(parts: Mapping[str, Any], given: Mapping[str, str]) -> dict[str
     found = {}
     for name, kind in parts.items():
         text = given[name]
-        _check_text(f"path/{name}", text)
+        check_odd(f"path/{name}", text)
         try:
             found[name] = msgspec.convert(text, kind, strict=False)
         except msgspec.ValidationError as error:
@@ -69,27 +70,30 @@ def decode_query(kind: type[msgspec.Struct] | None, raw: bytes) -> msgspec.Struc
     lists = _lists_of(kind)
     values: dict[str, Any] = {}
     for name, value in pairs:
-        _check_text(f"query/{name}", value)
+        if name not in kind.__struct_encode_fields__:
+            known = ", ".join(f"`{each}`" for each in kind.__struct_encode_fields__)
+            raise field_refusal(
+                f"query/{name}", "there is no such parameter", hint=f"there are {known}"
+            )
         if name in lists:
             values.setdefault(name, []).append(value)
         elif name in values:
             raise field_refusal(f"query/{name}", "is given twice")
         else:
             values[name] = value
-    for name in values:
-        if name not in kind.__struct_fields__:
-            known = ", ".join(f"`{each}`" for each in kind.__struct_fields__)
-            raise field_refusal(
-                f"query/{name}", "there is no such parameter", hint=f"there are {known}"
-            )
     try:
-        return msgspec.convert(values, kind, strict=False)
+        query = msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
         raise field_refusal("query" + _pointer(error), _message(error)) from None
+    check_odd("query", query)
+    return query
 
 
 async def read_body(receive: Receive, headers: Headers, bytes_max: int) -> bytes:
     """All of it, unless it is too large or takes for ever."""
+    for name, known in (("content-encoding", "identity"), ("transfer-encoding", "chunked")):
+        if headers.get(name, known).strip().lower() != known:
+            raise Refusal(415, "media_type", "the body is packed", hint="send it as it is")
     length = headers.get("content-length", "")
     if length.isdigit() and int(length) > bytes_max:
         raise _too_large(bytes_max)
@@ -139,7 +143,10 @@ def decode_body(
             hint="send `Content-Type: application/json`",
         )
     check_depth(content)
-    return _decoded(decoder, content or b"{}", "JSON")
+    body = _decoded(decoder, content or b"{}", "JSON")
+    if may_be_odd(content):
+        check_odd("", body)
+    return body
 
 
 def _decoded(
@@ -175,11 +182,6 @@ def _too_large(bytes_max: int) -> Refusal:
         # What is still under way is not read.
         headers=((b"connection", b"close"),),
     )
-
-
-def _check_text(pointer: str, text: str) -> None:
-    if "\x00" in text:
-        raise field_refusal(pointer, "may not hold a NUL character")
 
 
 @cache

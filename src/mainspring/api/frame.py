@@ -37,6 +37,7 @@ from mainspring.worker_protocol import REAPED
 log = structlog.get_logger(__name__)
 
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/\s]+))(?::[0-9]{1,5})?")
 _SLOW_SECONDS = 1.0
 
 
@@ -133,8 +134,10 @@ def check_host(headers: Headers, names: Collection[str]) -> None:
 
     Addresses are taken as they are, since nobody can point an address elsewhere.
     """
-    given = headers.get("host", "")
-    name = host_name(given)
+    given = headers.getlist("host")
+    if len(given) > 1:
+        raise Refusal(400, "host", f"the request has {len(given)} Host headers", hint="send one")
+    name = host_name(given[0]) if given else ""
     if name.lower() in names or _is_address(name):
         return
     raise Refusal(
@@ -146,10 +149,9 @@ def check_host(headers: Headers, names: Collection[str]) -> None:
 
 
 def host_name(given: str) -> str:
-    """The name in a Host header, without its port."""
-    if given.startswith("["):
-        return given[1:].partition("]")[0]
-    return given.rpartition(":")[0] if ":" in given else given
+    """The name in a Host header, without its port; what is none is left as it is."""
+    found = _HOST.fullmatch(given)
+    return given if found is None else found[1] or found[2]
 
 
 def _is_address(name: str) -> bool:

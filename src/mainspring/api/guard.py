@@ -160,7 +160,7 @@ def secret_of(headers: Headers) -> tuple[str, bool]:
 def check_same_origin(headers: Headers) -> None:
     """A page of somebody else's can make a browser send its cookies, but not hide where it is."""
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc == headers.get("host"):
+    if origin is not None and _host_of(origin) == headers.get("host"):
         return
     raise Refusal(
         403,
@@ -168,6 +168,13 @@ def check_same_origin(headers: Headers) -> None:
         "a session counts for changes only from the page of this server",
         hint="programs use a token: `Authorization: Bearer msp_…`",
     )
+
+
+def _host_of(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _unknown(message: str) -> Refusal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import typing
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import msgspec
 
 from mainspring.api.guard import COOKIE
+from mainspring.api.preconditions import TAG_PATTERN
 from mainspring.api.problems import CONTENT_TYPE, TITLES, Problem
+from mainspring.api.repeating import KEY_LENGTH_MAX, KEY_PATTERN
 from mainspring.api.routes import Resource, Route, refusals_of
 from mainspring.api.samples import sample
 
@@ -101,7 +104,7 @@ def _operation(route: Route, schema_of: dict[str, Schema]) -> Schema:
             "required": not _may_be_empty(route.body),
             "content": {
                 "application/json": {
-                    "schema": schema_of[_key(route.body)],
+                    "schema": {**schema_of[_key(route.body)], **route.body_rule},
                     "example": route.example.body or {},
                 }
             },
@@ -126,6 +129,8 @@ def _parameters(route: Route, schema_of: dict[str, Schema]) -> list[Schema]:
     if route.query is not None:
         for field in msgspec.structs.fields(route.query):
             schema = _without_null(schema_of[_key(field.type)])
+            if field.name == "fields":
+                schema |= {"pattern": _names_of_fields(route)}
             parameter: Schema = {
                 "name": field.encode_name,
                 "in": "query",
@@ -144,7 +149,12 @@ def _parameters(route: Route, schema_of: dict[str, Schema]) -> list[Schema]:
                 "in": "header",
                 "required": False,
                 "description": "Sent again with the same key and body, it has one effect.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+                "schema": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": KEY_LENGTH_MAX,
+                    "pattern": KEY_PATTERN,
+                },
             }
         )
     if route.goes_on:
@@ -164,7 +174,7 @@ def _parameters(route: Route, schema_of: dict[str, Schema]) -> list[Schema]:
                 "in": "header",
                 "required": False,
                 "description": "Only if this version is in force: its number, or the `ETag`.",
-                "schema": {"type": "string"},
+                "schema": {"type": "string", "pattern": rf"^(?:\*|{TAG_PATTERN})$"},
                 "example": '"3"',
             }
         )
@@ -239,6 +249,13 @@ def _part(name: str, schema: Schema) -> Schema:
     """The same, with nothing that has to be there."""
     rest = {key: value for key, value in schema.items() if key != "required"}
     return {**rest, "title": f"{name}Part"}
+
+
+def _names_of_fields(route: Route) -> str:
+    """Names of what is answered, or of each item on a page, with commas."""
+    kind = next(iter(typing.get_args(route.answer)), route.answer)
+    name = f"(?:{'|'.join(kind.__struct_encode_fields__)})"
+    return f"^{name}(?:,{name})*$"
 
 
 def _has_fields(route: Route) -> bool:

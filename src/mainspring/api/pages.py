@@ -32,7 +32,14 @@ LIMIT_MAX = 500
 Limit = Annotated[
     int, msgspec.Meta(ge=1, le=LIMIT_MAX, description="How many at most on one page.")
 ]
-Cursor = Annotated[str, msgspec.Meta(max_length=200, description="The `next` of the page before.")]
+Cursor = Annotated[
+    str,
+    msgspec.Meta(
+        max_length=200,
+        description="The `next` of the page before.",
+        extra_json_schema={"pattern": "^[A-Za-z0-9_-]+$"},
+    ),
+]
 Fields = Annotated[
     str,
     msgspec.Meta(
@@ -59,11 +66,11 @@ def place_of(kind: str, cursor: str | None, where: str = "query/cursor") -> str 
     return place
 
 
-def id_of(kind: str, cursor: str | None) -> int | None:
+def id_of(kind: str, cursor: str | None, *, id_max: int = 2**63 - 1) -> int | None:
     place = place_of(kind, cursor)
     if place is None:
         return None
-    if not place.isascii() or not place.isdigit() or len(place) > 18:
+    if not place.isascii() or not place.isdigit() or len(place) > 18 or int(place) > id_max:
         raise field_refusal("query/cursor", "is none of this list")
     return int(place)
 

@@ -14,7 +14,8 @@ from starlette.datastructures import Headers
 from mainspring.api.problems import Refusal
 from mainspring.domain.names import shown
 
-_TAG = re.compile(r'(?:W/)?"(\d{1,9})(?:\.[0-9a-f]+)?"')
+TAG_PATTERN = r'(?:W/)?"([0-9]{1,9})(?:\.[0-9a-f]+)?"'
+_TAG = re.compile(TAG_PATTERN)
 
 
 class Expected(Enum):

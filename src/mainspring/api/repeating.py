@@ -9,6 +9,7 @@ sent them, and live for a day.
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 
@@ -19,13 +20,15 @@ from mainspring.store.answers import Begun, begin_answer, drop_answer, keep_answ
 from mainspring.store.tokens import Caller
 
 KEY_LENGTH_MAX = 255
+KEY_PATTERN = "^[ -~\\u00a1-\\u00ac\\u00ae-\\u00ff]+$"
+"""What can be printed, of what a header can hold."""
 REPEATED = (b"idempotency-replayed", b"true")
 
 
 def given_key(text: str | None) -> str | None:
     if text is None:
         return None
-    if not 0 < len(text) <= KEY_LENGTH_MAX or not text.isprintable():
+    if not 0 < len(text) <= KEY_LENGTH_MAX or not re.fullmatch(KEY_PATTERN, text):
         raise Refusal(
             400,
             "idempotency_key",

@@ -58,6 +58,8 @@ class Route(msgspec.Struct, frozen=True):
     query: type[msgspec.Struct] | None
     body: Any
     """None: it takes none."""
+    body_rule: Mapping[str, Any]
+    """What the document tells of the body beyond its type: an `Annotated` struct says it."""
     answer: Any
     """None for an `Answer` of the handler's own, and where there is nothing to say."""
     status: int
@@ -153,6 +155,12 @@ def route_of(
     assert handler.__doc__, f"{handler.__name__} says nothing of itself"
     text = cleandoc(handler.__doc__)
     summary, _, description = text.partition("\n\n")
+    body = types.get("body")
+    body_rule: dict[str, Any] = {}
+    if typing.get_origin(body) is typing.Annotated:
+        body, *rules = typing.get_args(body)
+        for rule in rules:
+            body_rule |= rule.extra_json_schema or {}
     answer = types["return"]
     name = getattr(answer, "__name__", "")
     return Route(
@@ -165,7 +173,8 @@ def route_of(
         tag=tag,
         parts=parts,
         query=types.get("query"),
-        body=types.get("body"),
+        body=body,
+        body_rule=body_rule,
         answer=None if name in ("Answer", "Flow", "NoneType") else answer,
         status=204 if answer is NoneType else status,
         produces=produces,

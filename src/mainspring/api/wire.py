@@ -20,6 +20,7 @@ _REASONS = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header 
 
 
 class Wire(HttpToolsProtocol):
+    _asked = False
     _in_head = True
     _head_bytes = 0
     _hurry: asyncio.TimerHandle | None = None
@@ -57,6 +58,7 @@ class Wire(HttpToolsProtocol):
         self._in_head = False
         self._stop_waiting()
         super().on_headers_complete()
+        self._asked = True
         # For answers that go on: a caller who takes nothing must not hold them up for ever.
         self.scope["mainspring.abort"] = self.transport.abort  # type: ignore[typeddict-unknown-key]
 
@@ -75,8 +77,17 @@ class Wire(HttpToolsProtocol):
         message = f"the head of the request did not arrive within {HEAD_SECONDS_MAX:g} s"
         self._refuse(Refusal(408, "slow", message))
 
+    def _owes_an_answer(self) -> bool:
+        """Whether a request that has come as a whole waits for its answer."""
+        return self._asked and not self.cycle.response_complete and not self.cycle.more_body
+
     def _refuse(self, refusal: Refusal) -> None:
         if self.transport.is_closing():
+            return
+        if self._owes_an_answer():
+            # The caller would take this for it. The connection ends after that answer instead.
+            self.cycle.keep_alive = False
+            self.flow.pause_reading()
             return
         status, content = status_of(refusal), encode(problem_of(refusal, ""))
         head = (

@@ -11,6 +11,9 @@ from collections.abc import Iterable
 
 NAME_LENGTH_MAX = 200
 
+NAME_PATTERN = r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$"
+"""What `name_problem` allows, for those who read a schema; errors say it in words."""
+
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 

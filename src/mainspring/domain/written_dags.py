@@ -281,6 +281,12 @@ class _Task:
             raise Miswritten(
                 f"{self._at}/priority", f"is not between {PRIORITY_MIN} and {PRIORITY_MAX}"
             )
+        if PARAMETER in written.parameters or RESULT in written.parameters:
+            raise Miswritten(
+                f"{self._at}/parameters",
+                "what they are called has to be written in the dag",
+                hint=f'each has a name: `{{"region": {{"{PARAMETER}": "region"}}}}`',
+            )
         if problem := name_problem(written.queue):
             raise Miswritten(f"{self._at}/queue", f"{shown(written.queue)} {problem}")
         if written.retries is not None and not 0 <= written.retries < ATTEMPTS_MAX:

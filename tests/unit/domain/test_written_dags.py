@@ -104,6 +104,11 @@ def test_commands_requests_and_functions_become_tasks_with_their_options() -> No
             "a result is written",
         ),
         (written({"name": "a", "command": ["x", 1]}), "/tasks/0/command", "argument 1"),
+        (
+            written(echo("a", parameters={"$parameter": "n"}), parameters={"n": {}}),
+            "/tasks/0/parameters",
+            "what they are called",
+        ),
         (written({"name": "a", "http": "ftp://x.example"}), "/tasks/0/http", "address"),
         (written({"name": "a", "http": "http://x.example/{id}"}), "/tasks/0/http", "`id`"),
         (written({"name": "a", "http": {"url": 1}}), "/tasks/0/http/url", "has to be written"),

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from mainspring.api.bounds import one_of
 from mainspring.api.calls import Call
 from mainspring.api.pages import Cursor, Fields, Limit, Page, check_fields, cursor_of, id_of
 from mainspring.api.problems import field_refusal
@@ -70,6 +71,9 @@ class NewBackfill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """Why, for those who will wonder."""
 
 
+Order = Annotated[NewBackfill, one_of("schedule", ("dag", "spec"))]
+
+
 @backfills.post(
     "/backfills",
     needs=Role.OPERATOR,
@@ -77,7 +81,7 @@ class NewBackfill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     refusals=(404,),
     example=Example(body=_ORDER),
 )
-async def create_backfill(call: Call, body: NewBackfill) -> Backfill:
+async def create_backfill(call: Call, body: Order) -> Backfill:
     """Make runs for instants of the past; engines do it from now on."""
     order = await _order(call, body)
     return backfill_line(await call.services.client.create_backfill(order, by=call.who))
@@ -93,7 +97,7 @@ class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refusals=(404,),
     example=Example(query={"count": "3"}, body={**_ORDER, "concurrency": 2}),
 )
-async def estimate_backfill(call: Call, query: Shown, body: NewBackfill) -> BackfillEstimate:
+async def estimate_backfill(call: Call, query: Shown, body: Order) -> BackfillEstimate:
     """What a `POST /backfills` with the same body would run. Nothing is made."""
     order = await _order(call, body)
     found = await call.services.read(preview_backfill, order, shown=query.count)
@@ -165,7 +169,7 @@ class Backfills(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 async def list_backfills(call: Call, query: Backfills) -> Page[Backfill]:
     """Backfills, the newest first."""
     check_fields(Backfill, query.fields)
-    before = id_of("backfill", query.cursor)
+    before = id_of("backfill", query.cursor, id_max=2**31 - 1)
 
     async def read(connection: Connection) -> list[stored.BackfillLine]:
         if query.dag is not None:

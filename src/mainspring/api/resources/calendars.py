@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from mainspring.api.bounds import NAMED
 from mainspring.api.calls import Call
 from mainspring.api.pages import Page
 from mainspring.api.routes import Example, Resource
@@ -27,7 +28,7 @@ from mainspring.store.schedule_changes import remove_calendar as remove
 
 calendars = Resource("calendars", "Named days on which schedules do not fire.")
 
-CalendarName = Annotated[str, Meta(max_length=200, description="A calendar's name.")]
+CalendarName = Annotated[str, Meta(max_length=200, description="A calendar's name."), NAMED]
 
 _CALENDAR = Example(path={"calendar": "weekends"})
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from mainspring.api.bounds import NAMED
 from mainspring.api.calls import Call
 from mainspring.api.pages import Cursor, Fields, Limit, Page, check_fields, cursor_of, place_of
 from mainspring.api.repeating import used_otherwise
@@ -30,7 +31,7 @@ from mainspring.store.wakeups import notify_dags
 
 dags = Resource("dags", "Named graphs of tasks, their versions, and runs of them.")
 
-DagName = Annotated[str, Meta(max_length=200, description="A dag's name.")]
+DagName = Annotated[str, Meta(max_length=200, description="A dag's name."), NAMED]
 
 VersionNumber = Annotated[int, Meta(ge=1, le=2**31 - 1, description="A version's number.")]
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from mainspring.api.bounds import NAMED, between, one_of
 from mainspring.api.calls import Call
 from mainspring.api.pages import (
     Cursor,
@@ -31,7 +32,8 @@ from mainspring.api.resources.schedules import WrittenSpec
 from mainspring.api.routes import Example, Resource
 from mainspring.client.jobs import MadeJob, job_order
 from mainspring.domain.errors import KeyConflict, NotFoundError, Outdated
-from mainspring.domain.jobs import CommandCall, HttpCall, JobKind, JobStatus
+from mainspring.domain.jobs import ATTEMPTS_MAX, CommandCall, HttpCall, JobKind, JobStatus
+from mainspring.domain.lanes import PRIORITY_MAX, PRIORITY_MIN
 from mainspring.domain.roles import Role
 from mainspring.domain.specs import PAYLOAD_BYTES_MAX
 from mainspring.domain.states import RunState
@@ -71,25 +73,25 @@ _MICROSECOND = timedelta(microseconds=1)
 class JobBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One of `command`, `http` and `task`, and when it runs."""
 
-    name: Text | None = None
+    name: Annotated[Text, NAMED] | None = None
     """Without one it is called after its kind and number."""
     command: list[str] | CommandCall | None = None
     """The program and its arguments; no shell reads them."""
     http: str | HttpCall | None = None
     """An address, or a whole request."""
-    task: Text | None = None
+    task: Annotated[Text, NAMED] | None = None
     """The name of a dag that is stored."""
     schedule: Times | None = None
     """Null: at once. A cron line, `every 90m`, an instant, an RRULE, several, or a schedule."""
     parameters: dict[str, Any] = {}
     """Of a task; variables of a command's environment; what fills the address of a request."""
-    retries: int | None = None
+    retries: Annotated[int, between(0, ATTEMPTS_MAX - 1)] | None = None
     """How often it is tried again."""
     timeout: str | float | None = None
     """Of each attempt, such as `10m`, or in seconds."""
-    priority: int | None = None
+    priority: Annotated[int, between(PRIORITY_MIN, PRIORITY_MAX)] | None = None
     """0 to 9; higher is sooner within a queue."""
-    queue: Text | None = None
+    queue: Annotated[Text, NAMED] | None = None
     """Where it waits, and which workers run it."""
 
 
@@ -137,7 +139,7 @@ def order_of(body: JobBody, by: str, key: str | None) -> JobOrder:
         headers={"Idempotency-Key": "sweep-1"},
     ),
 )
-async def create_job(call: Call, body: JobBody) -> job_shapes.JobMade:
+async def create_job(call: Call, body: Annotated[JobBody, one_of(*JobKind)]) -> job_shapes.JobMade:
     """Make a job of a command, a request or a task; without a schedule it runs at once.
 
     That run has the job's number. With an `Idempotency-Key` it is one job, however often it is
@@ -356,6 +358,9 @@ async def trigger_job(call: Call, job: JobRef) -> shapes.Run:
     return shapes.run_line(await call.services.read(reading.read_run, run_id))
 
 
+CHANGES = ("schedule", "paused", "cancelled")
+
+
 class JobChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One of `schedule`, `paused` and `cancelled`."""
 
@@ -380,7 +385,9 @@ class JobChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         headers={"If-Match": '"1"'},
     ),
 )
-async def change_job(call: Call, job: JobRef, body: JobChange) -> job_shapes.Job:
+async def change_job(
+    call: Call, job: JobRef, body: Annotated[JobChange, one_of(*CHANGES)]
+) -> job_shapes.Job:
     """Reschedule, pause, resume or cancel a job: one of them at a time.
 
     With `If-Match` it is changed only if it is still at that version; a 412 has how it is now
@@ -424,8 +431,7 @@ def _wanted(call: Call) -> int | None:
 
 
 def _check_change(body: JobChange) -> None:
-    names = ("schedule", "paused", "cancelled")
-    given = [name for name in names if getattr(body, name) is not UNSET]
+    given = [name for name in CHANGES if getattr(body, name) is not UNSET]
     if len(given) != 1:
         raise Refusal(
             422,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from mainspring.api.bounds import NAMED
 from mainspring.api.calls import Call
 from mainspring.api.pages import Page
 from mainspring.api.resources.dags import PauseNote
@@ -18,7 +19,7 @@ from mainspring.store.connection import Connection
 
 queues = Resource("queues", "Where ready tasks wait for a worker.")
 
-QueueName = Annotated[str, Meta(max_length=200, description="A queue's name.")]
+QueueName = Annotated[str, Meta(max_length=200, description="A queue's name."), NAMED]
 
 _QUEUE = Example(path={"queue": "default"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -10,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from mainspring.api.answers import Answer, encode
+from mainspring.api.bounds import NAMED
 from mainspring.api.calls import Call
 from mainspring.api.pages import (
     Cursor,
@@ -58,11 +60,12 @@ LOG_BYTES_MAX = 1024 * 1024
 """How much of a log one answer holds."""
 
 RunId = Annotated[int, Meta(ge=0, le=2**63 - 1, description="A run's number.")]
-TaskName = Annotated[str, Meta(max_length=200, description="A task's name.")]
+TaskName = Annotated[str, Meta(max_length=200, description="A task's name."), NAMED]
 Number = Annotated[int, Meta(ge=1, le=2**31 - 1, description="A number, from 1.")]
 Trigger = Literal["schedule", "event", "manual", "backfill", "upstream", "rerun"]
 
 _RUN = Example(path={"run": "4097"})
+_BYTE = re.compile(r"[0-9]{1,18}")
 
 
 class RunsOfDag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -431,14 +434,14 @@ def _range(given: str | None, size: int) -> tuple[int, int]:
         return 0, size
     unit, _, text = given.partition("=")
     first, dash, last = text.partition("-")
-    numbers = all(not each or (each.isascii() and each.isdigit()) for each in (first, last))
+    numbers = all(not each or _BYTE.fullmatch(each) for each in (first, last))
     if unit.strip() != "bytes" or not dash or not numbers or not (first or last):
         raise Refusal(
             416, "range", f"{shown(given)} is no range", hint="write it like `Range: bytes=0-999`"
         )
-    if not first:
+    if not first and int(last):
         return max(0, size - int(last)), size
-    start, end = int(first), size if not last else min(int(last) + 1, size)
+    start, end = int(first or size), size if not last else min(int(last) + 1, size)
     if start >= end:
         raise Refusal(
             416,

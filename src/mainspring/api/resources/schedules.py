@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from mainspring.api.bounds import NAMED
 from mainspring.api.calls import Call
 from mainspring.api.pages import Cursor, Fields, Limit, Page, check_fields, cursor_of, place_of
 from mainspring.api.preconditions import Expected, expected_version, version_tag
@@ -54,7 +55,7 @@ from mainspring.store.schedule_shapes import (
 
 schedules = Resource("schedules", "What fires when, and what became of it.")
 
-ScheduleName = Annotated[str, Meta(max_length=200, description="A schedule's name.")]
+ScheduleName = Annotated[str, Meta(max_length=200, description="A schedule's name."), NAMED]
 Count = Annotated[int, Meta(ge=1, le=1_000, description="How many fires at most.")]
 Since = Annotated[datetime, Meta(tz=True, description="Fires after this; without, after now.")]
 Until = Annotated[datetime, Meta(tz=True, description="Fires up to this.")]
