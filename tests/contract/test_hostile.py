@@ -17,7 +17,7 @@ from mainspring.api.decoding import DEPTH_MAX
 from mainspring.api.pages import cursor_of
 from mainspring.api.routes import BODY_BYTES_MAX
 from mainspring.domain.roles import Role
-from tests.contract.conftest import Api, as_here
+from tests.contract.conftest import Api, as_here, far_worker
 from tests.contract.test_routes import filled, named
 
 PROBLEM = "application/problem+json"
@@ -146,6 +146,18 @@ async def test_nul_in_any_text_of_a_request_is_refused_or_held_but_never_fails(
         for each in _with_nul(body):
             await ask(route, path, each)
     assert not wrong, wrong
+
+
+async def test_a_worker_tells_of_an_error_whatever_it_holds(api: Api) -> None:
+    worker = (await far_worker(api.connection))["worker"]
+    [held] = await api.connection.fetch("select task_ids, terms from mainspring.claim")
+    error = {"type": f"Value{NUL}Error", "message": f"{NUL} in the message"}
+    outcome = {"type": "Failed", "error": error, "retry": False}
+    end = {"task": held["task_ids"][0], "term": held["terms"][0], "outcome": outcome}
+    answer = await api.post(f"/workers/{worker}/ends", role=Role.WORKER, json={"ends": [end]})
+    assert (answer.status_code, answer.json()["refused"]) == (200, []), answer.text
+    letters = await api.get("/dead-letters")
+    assert [each["message"] for each in letters.json()["items"]] == [error["message"]]
 
 
 @pytest.mark.parametrize(

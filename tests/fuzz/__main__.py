@@ -6,8 +6,9 @@
 
 Beside the server runs an engine, and a keeper (`stage.py`) that sees to it that there is something
 to be asked for; `hooks.py` puts that into the requests. With `--requests` schemathesis is started
-again, each time with the next seed, until so many requests have been made. `--reasons` tells why
-requests were refused. What is not known here goes to schemathesis as it is.
+again, each time with the next seed, until so many requests have been made; with `--parallel` there
+are several of it at once. `--reasons` tells why requests were refused. What is not known here goes
+to schemathesis as it is.
 
 The status is 1 if an answer was a 5xx, or not what the document of the server says; if there was
 none; or if the server or the engine logged an error. What schemathesis found is printed then.
@@ -39,7 +40,7 @@ from mainspring.client import Client
 from mainspring.domain.roles import Role
 from mainspring.store.tokens import create_token, new_secret
 from tests.fuzz.stage import Keeper
-from tests.fuzz.tally import Tally
+from tests.fuzz.tally import Tally, tally_file
 from tests.support.team import Team
 
 CHECKS = (
@@ -67,6 +68,7 @@ async def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="make fuzz", add_help=False)
     parser.add_argument("--role", choices=[*Role, "none"])
     parser.add_argument("--requests", type=int, default=1)
+    parser.add_argument("--parallel", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--reasons", action="store_true", help="say why requests were refused")
     given, others = parser.parse_known_args(arguments)
@@ -91,19 +93,19 @@ async def fuzz_until(
 ) -> None:
     async with asking(team, place, given.role) as (base, tokens):
         while found.tally.requests < given.requests:
-            seed = given.seed + found.rounds
-            status, said = await fuzz(base, tokens, place, seed, others)
-            found.tally.add(msgspec.json.decode((place / "tally.json").read_bytes(), type=Tally))
-            found.rounds += 1
-            if status:
-                found.failed.append(said)
-            first = found.memory_mib[0] or memory_mib(team)
-            found.memory_mib = (first, memory_mib(team))
-            print(
-                f"seed {seed}: {found.tally.requests:,} requests so far,"
-                f" {found.memory_mib[1]:.0f} MiB",
-                file=sys.stderr,
+            first = given.seed + found.rounds
+            seeds = range(first, first + given.parallel)
+            ends = await asyncio.gather(
+                *(fuzz(base, tokens, place, seed, others) for seed in seeds)
             )
+            found.rounds += given.parallel
+            for tally, status, said in ends:
+                found.tally.add(tally)
+                if status:
+                    found.failed.append(said)
+            before = found.memory_mib[0] or memory_mib(team)
+            found.memory_mib = (before, memory_mib(team))
+            print(f"{found.tally.requests:,} requests so far", file=sys.stderr)
         found.logged += errors_in(team.log())
 
 
@@ -142,7 +144,8 @@ async def asking(
 
 async def fuzz(
     base: str, tokens: dict[str, str], place: Path, seed: int, others: list[str]
-) -> tuple[int, str]:
+) -> tuple[Tally, int, str]:
+    """What it counted, its status, and what it said."""
     process = await asyncio.to_thread(
         subprocess.run,
         [
@@ -165,7 +168,8 @@ async def fuzz(
         stderr=subprocess.STDOUT,
         text=True,
     )
-    return process.returncode, process.stdout
+    counted = tally_file(place, seed).read_bytes()
+    return msgspec.json.decode(counted, type=Tally), process.returncode, process.stdout
 
 
 def memory_mib(team: Team) -> float:

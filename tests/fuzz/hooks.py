@@ -22,11 +22,12 @@ import msgspec
 import schemathesis
 
 from tests.fuzz.stage import STEP_SECONDS, Hand, Things
-from tests.fuzz.tally import Tally
+from tests.fuzz.tally import Tally, tally_file
 
 PLACE = Path(os.environ["FUZZ_PLACE"])
 TOKENS: dict[str, str] = json.loads(os.environ["FUZZ_TOKENS"])
 """The secret for each role; under `""` the one for all, if it is to be one."""
+SEED = int(os.environ["FUZZ_SEED"])
 SHORT_SECONDS = 0.02
 CURSORS_MAX = 20
 TELL_EACH = 500
@@ -67,7 +68,7 @@ class _Told:
         return self._things
 
 
-_luck = random.Random(int(os.environ["FUZZ_SEED"]))
+_luck = random.Random(SEED)
 _lock = threading.Lock()
 _tally = Tally()
 _cursors: dict[str, list[str]] = {}
@@ -130,7 +131,7 @@ def after_network_error(context: Any, case: Any, request: Any) -> None:
 
 @atexit.register
 def tell() -> None:
-    (PLACE / "tally.json").write_bytes(msgspec.json.encode(_tally))
+    tally_file(PLACE, SEED).write_bytes(msgspec.json.encode(_tally))
 
 
 def _exchange(found: dict[str, Any], name: str, things: Things) -> None:

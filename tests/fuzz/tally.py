@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
+
+
+def tally_file(place: Path, seed: int) -> Path:
+    """Where the fuzzer of this seed writes what it has counted."""
+    return place / f"tally-{seed}.json"
 
 
 class Tally(msgspec.Struct):
