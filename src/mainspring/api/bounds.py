@@ -12,10 +12,9 @@ from typing import Any
 
 from msgspec import Meta
 
-from mainspring.domain.names import NAME_PATTERN
+from mainspring.domain.names import NAMED
 
-NAMED = Meta(extra_json_schema={"pattern": NAME_PATTERN})
-"""A name of ours: `name_problem` says what is wrong with another."""
+__all__ = ["NAMED", "between", "one_of"]
 
 
 def between(low: int, high: int) -> Meta:

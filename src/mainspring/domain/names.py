@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from msgspec import Meta
+
 NAME_LENGTH_MAX = 200
 
 NAME_PATTERN = r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$"
 """What `name_problem` allows, for those who read a schema; errors say it in words."""
+NAMED = Meta(extra_json_schema={"pattern": NAME_PATTERN})
+"""Of a text that is a name."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 

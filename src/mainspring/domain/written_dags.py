@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -33,7 +33,7 @@ from mainspring.domain.jobs import (
     JobKind,
 )
 from mainspring.domain.lanes import PRIORITY_DEFAULT, PRIORITY_MAX, PRIORITY_MIN, SlotKind
-from mainspring.domain.names import closest, listed, name_problem, shown
+from mainspring.domain.names import NAMED, closest, listed, name_problem, shown
 from mainspring.domain.parameters import ParameterCheck
 from mainspring.domain.specs import (
     EDGES_MAX,
@@ -63,7 +63,7 @@ _RETRY = RetrySpec(backoff="exponential", first_seconds=1.0, cap_seconds=300.0)
 class WrittenTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One of `command`, `http` and `task`, and what it waits for."""
 
-    name: str
+    name: Annotated[str, NAMED]
     command: list[Any] | None = None
     """The program and its arguments; no shell reads them."""
     cwd: str | None = None
@@ -76,7 +76,7 @@ class WrittenTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """How a function runs: `process`, `thread` or `async`."""
     parameters: dict[str, Any] = {}
     """Arguments of a function; variables of a command's environment; what fills an address."""
-    after: list[str] = []
+    after: list[Annotated[str, NAMED]] = []
     """Tasks that have to succeed first."""
     retries: int | None = None
     """How often it is tried again."""
@@ -84,12 +84,12 @@ class WrittenTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """Of each attempt, such as `10m`, or in seconds."""
     priority: int = PRIORITY_DEFAULT
     """0 to 9; higher is sooner within a queue."""
-    queue: str = "default"
+    queue: Annotated[str, NAMED] = "default"
     description: str = ""
 
 
 class WrittenDag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    name: str
+    name: Annotated[str, NAMED]
     tasks: list[WrittenTask]
     parameters: dict[str, dict[str, Any]] = {}
     """By name, each a JSON Schema; one with a `default` may be left out of a run."""
