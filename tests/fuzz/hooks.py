@@ -85,12 +85,14 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
                 _exchange(case.path_parameters, name, things)
         if isinstance(case.query, dict):
             for name in case.query:
-                _exchange(case.query, name, things)
+                # Elsewhere these are runs.
+                compares = operation["operationId"] == "diff_versions"
+                _exchange(case.query, name, things, "version" if compares else name)
             _hurry(case.query, operation)
             if "cursor" in case.query and case.operation.label in _cursors and _luck.random() < 0.7:
                 case.query["cursor"] = _luck.choice(_cursors[case.operation.label])
         if isinstance(case.body, dict):
-            body = _crossed(case.body, _example_of(operation))
+            body = _crossed(case.body, operation)
             _fill(body, things)
             _hurry(body, operation)
             case.body = body
@@ -134,8 +136,9 @@ def tell() -> None:
     tally_file(PLACE, SEED).write_bytes(msgspec.json.encode(_tally))
 
 
-def _exchange(found: dict[str, Any], name: str, things: Things) -> None:
-    if _luck.random() < 0.75 and (known := things.names.get(name) or WORDS.get(name)):
+def _exchange(found: dict[str, Any], name: str, things: Things, kind: str = "") -> None:
+    kind = kind or name
+    if _luck.random() < 0.75 and (known := things.names.get(kind) or WORDS.get(kind)):
         value = _luck.choice(known)
         found[name] = [value] if isinstance(found[name], list) else value
 
@@ -150,24 +153,26 @@ def _hurry(found: dict[str, Any], operation: dict[str, Any]) -> None:
             found[name] = SHORT_SECONDS
 
 
-def _example_of(operation: dict[str, Any]) -> Any:
-    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-    return content.get("example")
-
-
-def _crossed(body: dict[str, Any], example: Any) -> dict[str, Any]:
+def _crossed(body: dict[str, Any], operation: dict[str, Any]) -> dict[str, Any]:
     """Some of what was generated, over what is known to work."""
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    example = content.get("example")
     if not isinstance(example, dict) or _luck.random() < 0.25:
         return dict(body)
-    crossed = dict(json.loads(json.dumps(example)))
+    known: dict[str, Any] = json.loads(json.dumps(example))
+    if "oneOf" in content["schema"]:
+        # Both together would be neither.
+        return known if _luck.random() < 0.5 else dict(body)
+    return _over(known, body)
+
+
+def _over(known: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
     for name, value in body.items():
         if _luck.random() < 0.3:
-            inner = crossed.get(name)
-            if isinstance(value, dict) and isinstance(inner, dict):
-                crossed[name] = _crossed(value, inner)
-            else:
-                crossed[name] = value
-    return crossed
+            inner = known.get(name)
+            both = isinstance(value, dict) and isinstance(inner, dict)
+            known[name] = _over(inner, value) if both and inner is not None else value
+    return known
 
 
 def _fill(value: Any, things: Things) -> None:

@@ -147,7 +147,8 @@ class Keeper:
             await JobStage(connection).make(tidy)
         if not await self._all("select 1 from mainspring.backfill where ended_at is null"):
             begin = datetime(2026, 1, 1, tzinfo=UTC)
-            until = begin + timedelta(days=3)
+            # Long enough to be found open.
+            until = begin + timedelta(days=300)
             order = BackfillOrder(since=begin, until=until, schedule="nightly_sales")
             number = await reserve_backfill(connection)
             await create_backfill(connection, number, order, by="ada")
@@ -209,6 +210,7 @@ class Keeper:
         )
         calendars = await self._some("select name from mainspring.calendar order by id")
         queues = await self._some("select name from mainspring.queue order by id")
+        now = datetime.now(UTC)
         groups = [group_id(group.likeness) for group in await list_groups(self._connection)]
         return {
             "dag": dags,
@@ -217,11 +219,15 @@ class Keeper:
             "before": runs,
             "task": [*(task.name for task in SALES.tasks), "count"],
             "number": [1],
+            "version": [1],
+            "since": [_written(now - timedelta(hours=age)) for age in (1, 24)],
+            "until": [_written(now), _written(now + timedelta(hours=1))],
             "term": [1],
             "schedule": schedules,
             "calendar": calendars,
             "exclude": calendars,
-            "job": jobs,
+            # Of jobs with a schedule there is one for certain.
+            "job": [*jobs[:10], *["tidy"] * 10],
             "backfill": backfills[:5],
             "group": groups[:SHOWN_MAX],
             "queue": queues,
@@ -246,3 +252,7 @@ class Keeper:
 
     async def _all(self, sql: str, *args: object) -> list[Any]:
         return [row[0] for row in await self._connection.fetch(sql, *args)]
+
+
+def _written(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
