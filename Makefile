@@ -55,7 +55,7 @@ browser: install ## Click through the page in a real browser
 
 .PHONY: pictures
 pictures: install ## Take the documentation's pictures of the page anew
-	@$(BIN)/python -m tests.page.pictures
+	@$(BIN)/python -m tests.page.pictures $(ARGS)
 
 .PHONY: storm
 storm: install ## Storms and races with random seeds (ARGS="--minutes 20")

@@ -1,50 +1,73 @@
-"""The documentation's pictures of the page, taken of the examples: `make pictures`."""
+"""The documentation's pictures of the page, taken of `mainspring demo`: `make pictures`.
+
+`ARGS="--home FOLDER"` takes them of a demo that is there.
+"""
 
 from __future__ import annotations
 
+import argparse
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.page.conftest import Up, started_browser
+from tests.page.conftest import started_browser
+from tests.page.demo import Demo
 
-ROOT = Path(__file__).parent.parent.parent
-IMAGES = ROOT / "docs" / "images"
-RUNS = 6
+IMAGES = Path(__file__).parent.parent.parent / "docs" / "images"
+_WAIT_MS = 60_000.0
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="make pictures", description=__doc__)
+    parser.add_argument("--home", type=Path, help="a demo to use again; else one is made for this")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        up = Up(Path(folder), ROOT / "examples")
+        demo = Demo(given.home or Path(folder) / "demo")
         try:
             with started_browser(Path(folder) / "browser") as browser:
-                take(up, browser.new_page(base_url=up.url, viewport={"width": 1280, "height": 760}))
+                take(demo.entered(browser, height=760).new_page())
         finally:
-            up.stop()
+            demo.stop()
 
 
-def take(up: Up, page: Page) -> None:
-    page.goto(up.link)
-    for _ in range(RUNS):
-        up.command("dag", "trigger", "daily_sales", "--wait")
-        up.command("dag", "trigger", "hello", "--wait")
-    up.command("dag", "trigger", "flaky", "--wait")
-    up.command("dag", "trigger", "daily_sales")
+def take(page: Page) -> None:
+    page.set_default_timeout(_WAIT_MS)
+    done = newest(page, "dag=load_events&state=succeeded")["id"]
+    waits = newest(page, "dag=vision_experiment&state=queued")["id"]
     picture(page, "home", "/")
-    picture(page, "dag", "/dags/daily_sales")
-    up.command("run", "watch", "daily_sales")
-    run = page.request.get("/api/v1/runs?dag=daily_sales&limit=1").json()["items"][0]["id"]
-    picture(page, "run", f"/runs/{run}?tab=times")
-    picture(page, "task", f"/runs/{run}/tasks/report")
+    picture(page, "dags", "/dags")
+    picture(page, "dag", "/dags/prices_eu")
+    picture(page, "graph", "/dags/load_events?tab=graph", ".react-flow__node")
+    picture(page, "history", "/dags/load_events?tab=history", "main canvas")
+    picture(page, "run", f"/runs/{done}?tab=times")
+    picture(page, "task", f"/runs/{done}/tasks/merge", "[data-byte]")
+    picture(page, "why", f"/runs/{waits}/tasks/try_out?why=true")
+    picture(page, "queues", "/queues")
+    picture(page, "letters", "/dead-letters")
+    picture(page, "backfill", f"/backfills/new?schedule=load_events&from={days(6)}&to={days(3)}")
+    picture(page, "jobs", "/jobs/new")
+    picture(page, "admin", "/admin")
     page.evaluate("localStorage.setItem('theme', 'dark')")
     picture(page, "schedules-dark", "/schedules?tab=line")
 
 
-def picture(page: Page, name: str, address: str) -> None:
+def days(ago: int) -> str:
+    return str(datetime.now(UTC).date() - timedelta(days=ago))
+
+
+def newest(page: Page, asked: str) -> Any:
+    return page.request.get(f"/api/v1/runs?{asked}&limit=1").json()["items"][0]
+
+
+def picture(page: Page, name: str, address: str, sight: str = "main") -> None:
     page.goto(address)
-    expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
-    expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+    live = page.get_by_role("status").filter(has_text="Live")
+    expect(live).to_be_visible(timeout=_WAIT_MS)
+    expect(page.get_by_role("status", name="Loading")).to_have_count(0, timeout=_WAIT_MS)
+    page.locator(sight).first.wait_for()
     page.screenshot(path=IMAGES / f"page-{name}.png", animations="disabled")
     print(f"docs/images/page-{name}.png")
 

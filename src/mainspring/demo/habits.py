@@ -78,9 +78,10 @@ def usual_seconds(dag: str, task: str) -> float:
 def error_of(dag: str, task: str, number: int) -> Error:
     """What an attempt says that fails; `number` is what differs from case to case."""
     errors = habit_of(dag).errors
-    text = errors[number % len(errors)]
+    share = _share(f"{dag}/{task}")
+    text = errors[int(share * 255) % len(errors)]
     kind, _, message = text.partition(": ")
-    host = ("api.bank.example", "feed.prices.example", "db-3.internal")[number // 7 % 3]
+    host = ("api.bank.example", "feed.prices.example", "db-3.internal")[int(share * 2.99)]
     message = message.format(number=number, host=host)
     trace = (
         "Traceback (most recent call last):\n"
