@@ -122,3 +122,12 @@ async def test_of_a_dag_some_fields_can_be_asked_for(api: Api, finished: int) ->
     told = (await api.get("/dags/daily_sales?fields=name,task_count")).json()
     assert told == {"name": "daily_sales", "task_count": 2}
     assert (await api.get("/dags/daily_sales?fields=colour")).status_code == 422
+
+
+async def test_a_dag_without_its_tasks_tells_the_rest_as_ever(api: Api, finished: int) -> None:
+    whole = (await api.get("/dags/daily_sales")).json()
+    some = (await api.get("/dags/daily_sales?fields=name,task_count,schedules")).json()
+    assert some == {name: whole[name] for name in ("name", "task_count", "schedules")}
+    tasks = (await api.get("/dags/daily_sales?fields=name, tasks")).json()
+    assert tasks == {"name": "daily_sales", "tasks": whole["tasks"]}
+    assert len(tasks["tasks"]) == whole["task_count"] > 0

@@ -26,6 +26,7 @@ __all__ = [
     "id_of",
     "place_of",
     "selected",
+    "wanted",
 ]
 
 LIMIT_MAX = 500
@@ -73,6 +74,11 @@ def id_of(kind: str, cursor: str | None, *, id_max: int = 2**63 - 1) -> int | No
     if not place.isascii() or not place.isdigit() or len(place) > 18 or int(place) > id_max:
         raise field_refusal("query/cursor", "is none of this list")
     return int(place)
+
+
+def wanted(fields: str | None, name: str) -> bool:
+    """Whether a caller who named these fields, or none, wants that one."""
+    return fields is None or name in [each.strip() for each in fields.split(",")]
 
 
 def selected(answer: Any, fields: str | None) -> Any:

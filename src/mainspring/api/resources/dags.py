@@ -10,7 +10,16 @@ from msgspec import Meta
 
 from mainspring.api.bounds import NAMED
 from mainspring.api.calls import Call
-from mainspring.api.pages import Cursor, Fields, Limit, Page, check_fields, cursor_of, place_of
+from mainspring.api.pages import (
+    Cursor,
+    Fields,
+    Limit,
+    Page,
+    check_fields,
+    cursor_of,
+    place_of,
+    wanted,
+)
 from mainspring.api.repeating import used_otherwise
 from mainspring.api.resources.runs import OneRun, RunId, RunsOfDag, page_of_runs, until_ended
 from mainspring.api.routes import Example, Resource
@@ -95,7 +104,9 @@ async def show_dag(call: Call, dag: DagName, query: OneDag) -> shapes.DagWhole:
     async def read(connection: Connection) -> shapes.DagWhole:
         row = await known_dag(connection, dag)
         schedules = await glance_at_schedules(connection, [row.name], SCHEDULES_MAX)
-        return shapes.dag_whole(row, schedules.get(row.name, ()))
+        return shapes.dag_whole(
+            row, schedules.get(row.name, ()), with_tasks=wanted(query.fields, "tasks")
+        )
 
     return await call.services.read(read)
 
