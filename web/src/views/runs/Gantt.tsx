@@ -38,15 +38,14 @@ export function Gantt({ run }: { run: RunWhole }) {
       <div role="row" style={grid} className="sticky top-0 z-10 grid h-8 items-center gap-3 border-b border-line bg-card px-4 text-xs text-faint">
         <div role="columnheader">Task</div>
         <div role="columnheader" aria-label="Time since the start" className="relative h-full">
-          {places.map((place) => (
-            <span
-              key={place}
-              className={`absolute top-2 whitespace-nowrap ${place / (end - begin) > 0.9 ? "-translate-x-full" : ""}`}
-              style={{ left: `${(100 * place) / (end - begin)}%` }}
-            >
-              {place === 0 ? "start" : `+${length(place)}`}
-            </span>
-          ))}
+          {/* At the right edge there is room for a line, but not for its words. */}
+          {places
+            .filter((place) => place / (end - begin) < (narrow ? 0.75 : 0.9))
+            .map((place) => (
+              <span key={place} className="absolute top-2 whitespace-nowrap" style={{ left: `${(100 * place) / (end - begin)}%` }}>
+                {place === 0 ? "start" : `+${length(place)}`}
+              </span>
+            ))}
         </div>
       </div>
       <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: "relative" }}>
