@@ -18,17 +18,18 @@ import { number, rate } from "~/lib/words";
 const COLUMNS: readonly Column<Worker>[] = [
   {
     name: "Worker",
-    width: "minmax(8rem, 2fr)",
+    width: "minmax(7.5rem, 2fr)",
     cell: (worker) => (
-      <span className="flex items-center gap-2">
-        <span className="truncate font-medium" title={`${worker.host}, process ${worker.pid}`}>
+      // One below the other: beside its standing a name would be cut off where there is little room.
+      <span className="flex min-w-0 flex-col items-start gap-1 py-1">
+        <span className="max-w-full truncate font-medium" title={`${worker.host}, process ${worker.pid}`}>
           {worker.name}
         </span>
         <Standing worker={worker} />
       </span>
     ),
   },
-  { name: "In hand", width: "minmax(8rem, 3fr)", cell: (worker) => <Slots worker={worker} /> },
+  { name: "In hand", width: "minmax(5rem, 3fr)", cell: (worker) => <Slots worker={worker} /> },
   {
     name: "Queues",
     width: "minmax(6rem, 1fr)",
@@ -74,7 +75,7 @@ export function Workers({ workers, error }: { workers: readonly Worker[] | undef
     {
       name: "Drain",
       head: <span className="sr-only">Drain</span>,
-      width: "5.5rem",
+      width: "5.25rem",
       right: true,
       cell: (worker) =>
         worker.drain !== null ? (
@@ -106,7 +107,7 @@ export function Workers({ workers, error }: { workers: readonly Worker[] | undef
         open={(each) =>
           void navigate({ to: "/queues", search: { tab: "workers", worker: each.id }, replace: true })
         }
-        rowHeight={52}
+        rowHeight={60}
       />
       {asking !== null && (
         <Confirm
