@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -144,6 +145,21 @@ def test_days_on_a_calendar_become_a_backfill(page: Page) -> None:
     page.get_by_role("checkbox", name="Stop its open runs, too").check()
     page.get_by_role("button", name="Cancel the backfill").click()
     expect(page.get_by_text("Cancelled", exact=True).first).to_be_visible()
+
+
+def test_a_list_that_runs_touch_is_asked_for_once_a_second_at_most(page: Page, up: Up) -> None:
+    page.goto("/jobs")
+    expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    since = page.evaluate("performance.now()")
+    for _ in range(3):
+        up.command("dag", "trigger", "sales")
+    begun = (
+        "performance.getEntriesByType('resource')"
+        f".filter(e => e.startTime > {since} && e.name.includes('/jobs?'))"
+    )
+    page.wait_for_function(f"{begun}.length >= 2")
+    times = page.evaluate(f"{begun}.map(e => e.startTime)")
+    assert all(later - earlier > 990 for earlier, later in pairwise(times)), times
 
 
 def test_a_queue_is_held_and_let_go(page: Page, up: Up) -> None:

@@ -10,6 +10,17 @@ from playwright.sync_api import Locator, Page, expect
 from tests.page.conftest import Up, serious_issues
 
 _RUN = re.compile(r"run (\d+)")
+_CROWD = """
+from mainspring import dag, task
+
+@task
+async def come() -> None: ...
+
+@dag
+def crowd() -> None:
+    for number in range(300):
+        come.named(f"come_{number}")()
+"""
 
 
 def _triggered(up: Up, *words: str) -> int:
@@ -96,6 +107,31 @@ def test_tasks_of_a_run_are_found_by_name(page: Page, talk: int) -> None:
     expect(page.get_by_role("link", name="chatter")).to_have_count(0)
     page.get_by_role("link", name="tell").click()
     expect(page.get_by_role("heading", name="tell")).to_be_visible()
+
+
+def test_of_a_run_of_many_tasks_the_first_are_there_at_once_and_then_all(
+    page: Page, up: Up
+) -> None:
+    up.write("crowd.py", _CROWD)
+    page.goto("/dags")
+    page.get_by_role("button", name="Trigger crowd").click()
+    page.get_by_role("dialog").get_by_role("button", name="Trigger", exact=True).click()
+    expect(_state(page)).to_contain_text("Succeeded")
+    run = int(page.url.rpartition("/")[2])
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.partition("/api/v1")[2]))
+    page.goto(f"/runs/{run}/tasks/come_299")
+    expect(page.get_by_role("heading", name="come_299")).to_be_visible()
+    expect(_state(page)).to_contain_text("Succeeded")
+    first, alone = (f"/runs/{run}?tasks_max=100", f"/runs/{run}/tasks/come_299")
+    assert set(asked) >= {first, alone}
+    page.goto(f"/runs/{run}")
+    tasks = page.get_by_role("table", name="Tasks")
+    expect(tasks).to_have_attribute("aria-rowcount", "301")
+    page.get_by_label("Search tasks").fill("come_299")
+    expect(page.get_by_role("link", name="come_299")).to_be_visible()
+    page.get_by_role("link", name="Times").click()
+    expect(page.get_by_role("table", name="Times of tasks")).to_contain_text("come_")
 
 
 def test_a_run_is_compared_with_another(page: Page, up: Up, talk: int) -> None:

@@ -140,19 +140,27 @@ function makeOld(topic: string, mended: readonly string[] = []): void {
       !mended.includes(String(query.queryKey[0])),
   });
   for (const query of found) {
-    if (topic === "runs") lists.do(query.queryHash, () => askAgain(query));
-    else askAgain(query);
+    if (topic === "runs") askPaced(query);
+    else askAgain(query, ask);
   }
 }
 
-function askAgain(query: Query): void {
-  const ask = () => void queryClient.invalidateQueries({ queryKey: query.queryKey, exact: true });
-  if (query.state.fetchStatus !== "fetching" || query.promise === undefined) ask();
+function ask(query: Query): void {
+  void queryClient.invalidateQueries({ queryKey: query.queryKey, exact: true });
+}
+
+function askPaced(query: Query): void {
+  lists.do(query.queryHash, () => askAgain(query, askPaced));
+}
+
+/** At once, or when the answer that is on its way is there, in the way that is given. */
+function askAgain(query: Query, later: (query: Query) => void): void {
+  if (query.state.fetchStatus !== "fetching" || query.promise === undefined) ask(query);
   else if (!waiting.has(query.queryHash)) {
     waiting.add(query.queryHash);
     const done = () => {
       waiting.delete(query.queryHash);
-      ask();
+      later(query);
     };
     query.promise.then(done, done);
   }
