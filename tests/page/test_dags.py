@@ -129,6 +129,7 @@ def test_the_graph_tells_how_the_tasks_of_a_run_stand(page: Page, up: Up) -> Non
     page.goto("/dags/sales?tab=graph")
     node = page.get_by_label(re.compile("^total: 1 succeeded"))
     expect(node).to_be_visible()
+    expect(page.locator(".react-flow__edge.decides")).to_have_count(1)
     node.click()
     expect(page.get_by_role("link", name=re.compile(r"Open run \d+"))).to_be_visible()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from mainspring.store.connection import Connection
@@ -68,6 +70,15 @@ async def test_a_grid_reads_the_tasks_of_its_runs_and_no_others(
     assert not plan.read_whole() & {"run", "task", "task_history_1"}, plan.text
     read = [node.handled for node in plan.cte("seen").walk() if node.relation == "run"]
     assert max(read) < 1000, plan.text
+
+
+async def test_a_timeline_reads_the_tasks_of_its_run_and_no_others(
+    plain_connection: Connection,
+) -> None:
+    run_id = await plain_connection.fetchval("select max(id) from mainspring.run")
+    asked = (run_id, 4, datetime.now(UTC))
+    plan = await explain(plain_connection, "read_timeline", *asked, run=True)
+    assert not plan.read_whole() & {"task", "task_history_1", "ready"}, plan.text
 
 
 async def test_strips_cost_a_look_for_each_run_that_they_show(
