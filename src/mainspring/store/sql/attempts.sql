@@ -40,10 +40,7 @@ with again as materialized (
 -- the worker to drain has locked it, too, so that from the answer on it is given nothing more.
 holder as materialized (
   select worker_id, drain from mainspring.lease where worker_id = $2 for key share),
-paused as materialized (
-  select array(
-    select v.id from mainspring.dag d join mainspring.version v on v.dag_id = d.id
-    where d.paused_at is not null) as versions),
+-- with part: paused_versions
 taken as (
   delete from mainspring.ready
   -- Without a lease it goes on, to be refused by the claim's foreign key.
@@ -55,9 +52,7 @@ taken as (
     cross join lateral (
       select q.ctid as row_id from mainspring.ready q
       where q.lane = $3 and q.priority = f.priority and q.position >= f.floor
-        and case (select cardinality(versions) from paused) when 0 then true else
-          (select t.version_id from mainspring.task t where t.id = q.task_id)
-            <> all ((select versions from paused)::int[]) end
+-- with part: of_no_paused_dag
       order by q.position
       limit $4
       for update skip locked) head
@@ -74,7 +69,23 @@ mine as (
   select id, term from held
   union all
   select a.id, a.term from again, unnest(again.task_ids, again.terms) as a (id, term))
-select t.id, t.run_id, t.version_id, t.node, t.lane, greatest(t.priority, -1 - t.priority) as priority,
+select
+-- with part: claimed_tasks
+;
+
+-- part: paused_versions
+paused as materialized (
+  select array(
+    select v.id from mainspring.dag d join mainspring.version v on v.dag_id = d.id
+    where d.paused_at is not null) as versions),
+
+-- part: of_no_paused_dag
+        and case (select cardinality(versions) from paused) when 0 then true else
+          (select t.version_id from mainspring.task t where t.id = q.task_id)
+            <> all ((select versions from paused)::int[]) end
+
+-- part: claimed_tasks
+  t.id, t.run_id, t.version_id, t.node, t.lane, greatest(t.priority, -1 - t.priority) as priority,
   t.position, t.term, t.attempt,
   t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many,
   r.schedule_id, r.fire_at, r.interval_start,
@@ -82,7 +93,7 @@ select t.id, t.run_id, t.version_id, t.node, t.lane, greatest(t.priority, -1 - t
   (r.options).attempts as attempts_max, (r.options).timeout_seconds
 from mine
 join mainspring.task t on t.id = mine.id and t.term = mine.term and t.state = 'ready'
-join mainspring.run r on r.id = t.run_id;
+join mainspring.run r on r.id = t.run_id
 
 -- name: renew_lease
 -- One beat. No row: the worker was reaped. Also brings the stop notes of claimed tasks, and the
@@ -312,10 +323,7 @@ free as materialized (
   -- A lane is a queue and one of eight kinds.
   where (select k.paused_at from mainspring.queue k where k.id = g.lane / 8) is null
     and (g.worker_id in (select worker_id from holder where drain is not null)) is not true),
-paused as materialized (
-  select array(
-    select v.id from mainspring.dag d join mainspring.version v on v.dag_id = d.id
-    where d.paused_at is not null) as versions),
+-- with part: paused_versions
 granted as materialized (
   select a.id, a.term, f.worker_id, f.claim_id
   from able a join free f on f.lane = a.lane and f.worker_id = a.worker_id

@@ -41,10 +41,7 @@ seats as materialized (
   from unnest($1::uuid[], $2::int[]) with ordinality as s (claim_id, worker_id, number)
   where (s.worker_id in (select worker_id from holder where drain is null)) is true
     and (s.claim_id in (select id from again)) is not true),
-paused as materialized (
-  select array(
-    select v.id from mainspring.dag d join mainspring.version v on v.dag_id = d.id
-    where d.paused_at is not null) as versions),
+-- with part: paused_versions
 taken as (
   delete from mainspring.ready
   where (select number from seats) > 0
@@ -55,9 +52,7 @@ taken as (
     cross join lateral (
       select q.ctid as row_id from mainspring.ready q
       where q.lane = $5 and q.priority = f.priority and q.position >= f.floor
-        and case (select cardinality(versions) from paused) when 0 then true else
-          (select t.version_id from mainspring.task t where t.id = q.task_id)
-            <> all ((select versions from paused)::int[]) end
+-- with part: of_no_paused_dag
       order by q.position
       limit (select number from seats)
       for update skip locked) head
@@ -79,19 +74,11 @@ mine as (
   union all
   select a.id, a.term, again.id, again.worker_id
   from again, unnest(again.task_ids, again.terms) as a (id, term))
-select mine.claim_id, mine.worker_id,
-  t.id, t.run_id, t.version_id, t.node, t.lane, greatest(t.priority, -1 - t.priority) as priority,
-  t.position, t.term, t.attempt,
-  t.lost, t.generation, r.due_at, r.snapshot_id, r.parameters, r.open_tasks is not null as many,
-  r.schedule_id, r.fire_at, r.interval_start,
-  (select number from mainspring.epoch where singleton) as epoch,
-  (r.options).attempts as attempts_max, (r.options).timeout_seconds, null::boolean as drains
-from mine
-join mainspring.task t on t.id = mine.id and t.term = mine.term and t.state = 'ready'
-join mainspring.run r on r.id = t.run_id
+select null::boolean as drains, mine.claim_id, mine.worker_id,
+-- with part: claimed_tasks
 union all
-select null, w.id, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-  null, null, null, null, null, null, null, (w.id in (select worker_id from holder)) is true
+select (w.id in (select worker_id from holder)) is true, null, w.id, null, null, null, null, null, null,
+  null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
 from unnest($4::int[]) as w (id)
 where (w.id in (select worker_id from holder where drain is null)) is not true;
 
