@@ -49,6 +49,7 @@ FILES = (
     Generated("src/mainspring/http/models.py", http_client.render_models),
     Generated("src/mainspring/http/sync_asking.py", sync_twin.render_asking),
     Generated("src/mainspring/http/sync_client.py", sync_twin.render_client),
+    Generated("src/mainspring/client/sync_calls.py", sync_twin.render_calls),
     Generated("docs/reference/commands.md", commands_page.render),
     Generated("docs/reference/metrics.md", metrics_page.render),
     Generated("docs/reference/python.md", python_page.render),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 import textwrap
 from collections.abc import Iterator
@@ -51,7 +52,13 @@ def _module(module: str) -> Iterator[str]:
     yield _first_paragraph(ast.get_docstring(_tree(module)) or "") + "\n"
     for name in names_of(module):
         found = getattr(importlib.import_module(module), name)
-        yield from _definition(name, _find(_tree(found.__module__), found.__name__))
+        node = _find(_tree(found.__module__), found.__name__)
+        if isinstance(node, ast.ClassDef):
+            # What is written elsewhere for this class alone is its own.
+            for base in found.__mro__[1:]:
+                if inspect.isabstract(base) and base.__module__.startswith("mainspring."):
+                    node.body += _find(_tree(base.__module__), base.__name__).body
+        yield from _definition(name, node)
 
 
 def _definition(name: str, node: ast.ClassDef | Function) -> Iterator[str]:

@@ -187,9 +187,9 @@ class LocalServices(Services):
 
     @cached_property
     def client(self) -> Client:
-        from mainspring.client import Client
+        from mainspring.client.client import client_over
 
-        return Client.over(self._link)
+        return client_over(self._link)
 
     async def open(self) -> None:
         try:

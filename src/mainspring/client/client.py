@@ -91,13 +91,6 @@ class Client:
         link = Link(Address(url), name=name, patience_seconds=patience_seconds)
         self._begin(link, created_by)
 
-    @classmethod
-    def over(cls, link: Link) -> Self:
-        """A client that shares a connection with others."""
-        client = cls.__new__(cls)
-        client._begin(link, None)
-        return client
-
     def _begin(self, link: Link, created_by: str | None) -> None:
         self._link = link
         self.enqueuer = Enqueuer(self._link, created_by=created_by)
@@ -664,6 +657,13 @@ class Client:
     ) -> _T:
         """Any repeatable function of `mainspring.store`, such as those of `store.reading`."""
         return await self._link.ask(function, *args, **kwargs)
+
+
+def client_over(link: Link) -> Client:
+    """A client that shares a connection with others."""
+    client = Client.__new__(Client)
+    client._begin(link, None)
+    return client
 
 
 def _chosen(standing: Standing, tasks: Sequence[str] | None, all: bool) -> list[int]:

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mainspring import ConflictError, InputError, SyncClient, UnavailableError
-from mainspring.client import Client
 from mainspring.store.connection import Connection
 from mainspring.store.dead_letters import letters_of_run
 from mainspring.store.runs import Deed
@@ -41,13 +40,6 @@ async def test_it_connects_at_its_first_use(database_url: str, connection: Conne
     client.close()
     with pytest.raises(UnavailableError, match="closed"):
         client.enqueue(bake, loaves=1)
-
-
-def test_it_has_what_the_client_has() -> None:
-    """But for what makes no sense without a loop, or is a step of the others."""
-    left_out = {"ask", "dag", "trigger"}
-    public = {name for name in vars(Client) if not name.startswith("_")}
-    assert {name for name in vars(SyncClient) if not name.startswith("_")} >= public - left_out
 
 
 async def test_it_marks_tasks_and_retries_dead_letters(
