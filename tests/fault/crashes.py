@@ -41,6 +41,7 @@ class Crashes:
         self._while_leaving: set[str] = set()
         """Those that they pass when they leave, and not before."""
         self.died: set[str] = set()
+        self._leaving: list[asyncio.Task[None]] = []
 
     @property
     def missed(self) -> set[str]:
@@ -64,6 +65,7 @@ class Crashes:
         for member in members:
             member.start()
             member.tended = True
+        await asyncio.gather(*self._leaving)
 
     async def _record(self, cluster: Cluster, member: Member, feed: Feed) -> None:
         """One life of a process from its start to its leave, written down point by point."""
@@ -71,6 +73,7 @@ class Crashes:
         await feed()
         path.touch()
         member.start(f"record {path}")
+        self._come_and_go(cluster)
 
         def passed() -> set[str]:
             return set(path.read_text("utf-8").splitlines())
@@ -81,6 +84,13 @@ class Crashes:
         everything = passed()
         self._while_leaving |= everything - at_work
         self.passed |= everything
+
+    def _come_and_go(self, cluster: Cluster) -> None:
+        """In each life of a server its workers leave, and others come; who cannot waits for it."""
+        if self._role == "server":
+            self._leaving += [
+                asyncio.create_task(_replace(cluster, worker)) for worker in cluster.far
+            ]
 
     async def _die_often(
         self, cluster: Cluster, member: Member, feed: Feed, todo: deque[tuple[str, int]]
@@ -101,12 +111,27 @@ class Crashes:
         began = now()
         member.start(f"die {point} 1")
         pid = member.pid
+        self._come_and_go(cluster)
         await _live(cluster, member, beats=beats)
         killed = await _leave(member) == -signal.SIGKILL
         if killed:
             cluster.faults.write(Fault(began, now(), "crash_point", member.name, pid, point))
             await _bury(cluster, pid)
         return killed
+
+
+async def _replace(cluster: Cluster, worker: Member) -> None:
+    began, pid = now(), worker.pid
+    if pid is None:
+        return
+
+    async def has_left() -> bool:
+        if worker.pid == pid:
+            worker.signal(signal.SIGTERM)  # Each one after the first hurries it.
+        return worker.pid != pid
+
+    await cluster.until(has_left)
+    cluster.faults.write(Fault(began, now(), "drain", worker.name, pid))
 
 
 async def _nothing() -> None:

@@ -68,6 +68,7 @@ SERVER = {
     "after claim_together",
     "after complete_attempts",
     "after create_jobs",
+    "after end_worker",
     "after join_together",
     "after mark_started",
     "after raise_epoch",
@@ -190,8 +191,18 @@ async def _die(
     shutil.copytree(DAGS_FOLDER, dags)
     crashes = {role: Crashes(role, points, AT_WORK[role] & points) for role in roles}
 
+    async def play_in_turn(cluster: Cluster, books: Books, *of: Role) -> None:
+        for role in of:
+            if role in crashes:
+                await crashes[role].play(cluster, books)
+
     async def play(cluster: Cluster, books: Books) -> None:
-        await asyncio.gather(*(each.play(cluster, books) for each in crashes.values()))
+        await asyncio.gather(
+            play_in_turn(cluster, books, "engine"),
+            play_in_turn(cluster, books, "worker"),
+            # A server dies while its workers come and go.
+            play_in_turn(cluster, books, "far", "server"),
+        )
 
     summary = await storm(
         _SEED,
