@@ -82,7 +82,9 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
         things = _told.now()
         if isinstance(case.path_parameters, dict):
             for name in case.path_parameters:
-                _exchange(case.path_parameters, name, things)
+                # Workers name themselves by their incarnation, and others by their name.
+                others = name == "worker" and operation.get("x-role") != "worker"
+                _exchange(case.path_parameters, name, things, "worker_name" if others else name)
         if isinstance(case.query, dict):
             for name in case.query:
                 # Elsewhere these are runs.

@@ -236,6 +236,7 @@ class Keeper:
                 "select id from mainspring.token where name = 'passing' order by id desc"
             ),
             "code": [await self._login_link()],
+            "worker_name": ["far", "bare"],
             "worker": [str(self._far[0])],
             "snapshot": [self._sales.snapshot_id],
         }
