@@ -16,6 +16,8 @@ export type Link = "joining" | "live" | "cut";
 /** Views come and go together when the address changes. */
 const REOPEN_MS = 30;
 const AGAIN_MS = 2000;
+/** A view that opens is shown before anything that it shows is asked for a second time. */
+const SETTLED_MS = 500;
 
 const wanted = new Map<string, number>();
 const followers = new Map<string, Set<(event: LogWritten | null) => void>>();
@@ -96,9 +98,13 @@ function reopen(): void {
     if (mine.readyState === EventSource.CLOSED) reopenSoon(AGAIN_MS);
   };
   on("listening", () => {
+    const wait = link === "cut" ? 0 : SETTLED_MS;
     tell("live");
     // What changed before the stream was open is nobody's news: read anew what is in sight.
-    void queryClient.invalidateQueries({ predicate: (query) => query.meta?.topics !== undefined });
+    window.setTimeout(() => {
+      if (source !== mine) return;
+      void queryClient.invalidateQueries({ predicate: (query) => query.meta?.topics !== undefined });
+    }, wait);
   });
   on("end", () => {
     mine.close();
