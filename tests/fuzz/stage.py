@@ -7,6 +7,7 @@ still there, and writes down what can be asked for: names, numbers, what a worke
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -115,16 +116,18 @@ class Keeper:
 
     async def _resume(self) -> None:
         """What was paused or revoked by a request would let nothing else get far."""
-        for name in await self._all("select name from mainspring.dag where paused_at is not null"):
-            await self._client.resume_dag(name)
-        for name in await self._all(
-            "select name from mainspring.queue where paused_at is not null"
-        ):
-            await self._client.resume_queue(name)
         await self._connection.execute(
             "update mainspring.token set revoked_at = null"
             " where name like 'fuzz-%' and revoked_at is not null"
         )
+        for name in await self._all("select name from mainspring.dag where paused_at is not null"):
+            # A dag may be paused and gone.
+            with contextlib.suppress(MainspringError):
+                await self._client.resume_dag(name)
+        for name in await self._all(
+            "select name from mainspring.queue where paused_at is not null"
+        ):
+            await self._client.resume_queue(name)
 
     async def _keep_named(self) -> None:
         connection = self._connection
