@@ -15,6 +15,7 @@ import { Page } from "~/components/Page";
 import { Shell } from "~/components/Shell";
 import type { JobKind, JobStatus } from "~/generated/api";
 import { RUN_STATES, TASK_STATES, type RunState, type TaskState } from "~/generated/states";
+import { loadFace } from "~/views/dags/faces";
 import { JOB_KINDS, JOB_STATUSES, JOB_WHENS, type JobWhen } from "~/views/jobs/words";
 
 const root = createRootRoute({
@@ -81,7 +82,9 @@ const dag = createRoute({
       soon(query.grid(dag));
       soon(query.graph(dag));
     }
-    if (tab === "grid") void import("~/views/dags/GridTab");
+    if (tab === "versions") soon(query.versionsOf(dag));
+    if (tab === "backfills") soon(query.backfillsOf(dag));
+    return loadFace(tab);
   },
   component: lazyRouteComponent(() => import("~/views/dags/Dag")),
 });
@@ -128,7 +131,11 @@ const run = createRoute({
     ...flag(given, "why"),
     ...count(given, "with"),
   }),
-  loader: ({ params: { run } }) => soon(query.run(run)),
+  loaderDeps: ({ search: { tab } }) => ({ tab }),
+  loader: ({ params: { run }, deps: { tab } }) => {
+    soon(query.run(run));
+    return tab === "graph" ? loadFace("graph") : undefined;
+  },
   component: lazyRouteComponent(() => import("~/views/runs/Run")),
 });
 

@@ -15,6 +15,7 @@ from mainspring.domain.specs import About, DagSpec, parents_of
 from mainspring.store.connection import Connection, fetch
 from mainspring.store.pauses import Pause, pause_of
 from mainspring.store.runs import DEFAULT_TENANT
+from mainspring.store.specs import decode_spec
 from mainspring.store.statements import statement
 
 APP_SNAPSHOT = "app"
@@ -25,7 +26,6 @@ WRITTEN = b"written:"
 
 _DAGS_PER_COMMIT = 100
 
-_decode_spec = msgspec.json.Decoder(DagSpec).decode
 _encode_spec = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -184,7 +184,7 @@ async def read_dag(connection: Connection, name: str, *, tenant_id: int = DEFAUL
         row["version"],
         row["snapshot_id"],
         row["snapshot"],
-        _decode_spec(row["spec"]).told(_about(row)),
+        decode_spec(row["spec"]).told(_about(row)),
         row["created_at"],
         row["changed_at"],
         row["gone_at"],
@@ -195,7 +195,7 @@ async def read_dag(connection: Connection, name: str, *, tenant_id: int = DEFAUL
 
 async def read_versions(connection: Connection, ids: Sequence[int]) -> dict[int, DagSpec]:
     rows = await fetch(connection, statement("read_versions"), list(ids))
-    return {row["id"]: _decode_spec(row["spec"]) for row in rows}
+    return {row["id"]: decode_spec(row["spec"]) for row in rows}
 
 
 async def read_snapshots(connection: Connection, ids: Sequence[int]) -> dict[int, str]:

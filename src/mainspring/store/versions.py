@@ -14,10 +14,10 @@ from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import APP_SNAPSHOT, read_dag
 from mainspring.store.runs import DEFAULT_TENANT
 from mainspring.store.snapshots import VERSIONS_KEPT
+from mainspring.store.specs import decode_spec
 from mainspring.store.statements import statement
 
 VERSIONS_MAX = 1_000
-_decode_spec = msgspec.json.Decoder(DagSpec).decode
 
 
 class VersionLine(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ async def read_version(
 ) -> DagSpec:
     """What a version says."""
     dag = await read_dag(connection, name, tenant_id=tenant_id)
-    return _decode_spec((await _version(connection, name, dag.id, number))["spec"])
+    return decode_spec((await _version(connection, name, dag.id, number))["spec"])
 
 
 class VersionCode(msgspec.Struct, frozen=True):

@@ -88,7 +88,7 @@ function reopen(): void {
   if (topics === "") return;
   const mine = new EventSource(`/api/v1/stream?topics=${encodeURIComponent(topics)}`);
   source = mine;
-  const on = (name: string, act: (told: never) => void) =>
+  const on = (name: string, act: (told: never) => unknown) =>
     mine.addEventListener(name, (event) => {
       if (source === mine) act(JSON.parse((event as MessageEvent<string>).data) as never);
     });
@@ -97,11 +97,13 @@ function reopen(): void {
     tell("cut");
     if (mine.readyState === EventSource.CLOSED) reopenSoon(AGAIN_MS);
   };
+  let settled = false;
   on("listening", () => {
     const wait = link === "cut" ? 0 : SETTLED_MS;
     tell("live");
     // What changed before the stream was open is nobody's news: read anew what is in sight.
     window.setTimeout(() => {
+      settled = true;
       if (source !== mine) return;
       void queryClient.invalidateQueries({ predicate: (query) => query.meta?.topics !== undefined });
     }, wait);
@@ -126,7 +128,8 @@ function reopen(): void {
     for (const hear of followers.get(event.topic) ?? []) hear(event);
   });
   for (const name of ["queues", "workers", "dags"]) {
-    on(name, ({ topic }: { topic: string }) => makeOld(topic));
+    // A stream begins by telling these whole; all of them are about to be read anyway.
+    on(name, ({ topic }: { topic: string }) => settled && makeOld(topic));
   }
 }
 

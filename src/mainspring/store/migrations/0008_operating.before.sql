@@ -30,8 +30,8 @@ declare
   period record;
 begin
   execute format(
-    'create table mainspring.attempt_use_older partition of mainspring.attempt_use for values from (minvalue) to (%s)',
-    (select min(first_id) from mainspring.period));
+    'create table mainspring.%I partition of mainspring.attempt_use for values from (minvalue) to (%s)',
+    'attempt_use_older', (select min(first_id) from mainspring.period));
   for period in select first_id, until_id from mainspring.period loop
     execute format(
       'create table mainspring.%I partition of mainspring.attempt_use for values from (%s) to (%s)',

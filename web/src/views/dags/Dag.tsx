@@ -2,28 +2,24 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { useEffect, useState } from "react";
 
 import { useTopics } from "~/api/live";
 import { dagHead, type DagHead } from "~/api/queries";
 import { Button } from "~/components/Button";
 import { Icon } from "~/components/Icon";
-import { Loading, Trouble } from "~/components/Notice";
+import { Trouble } from "~/components/Notice";
 import { Page } from "~/components/Page";
 import { Badge } from "~/components/State";
 import { Tabs } from "~/components/Tabs";
+import { whenIdle } from "~/lib/idle";
 import { counted } from "~/lib/words";
+import { FACES, loadFace } from "~/views/dags/faces";
 import { PauseButton } from "~/views/dags/PauseButton";
 import { Trigger } from "~/views/dags/Trigger";
 
 const route = getRouteApi("/dags/$dag");
 
-const GridTab = lazy(() => import("~/views/dags/GridTab"));
-const GraphTab = lazy(() => import("~/views/dags/GraphTab"));
-const ScheduleTab = lazy(() => import("~/views/dags/ScheduleTab"));
-const HistoryTab = lazy(() => import("~/views/dags/HistoryTab"));
-const VersionsTab = lazy(() => import("~/views/dags/VersionsTab"));
-const BackfillsTab = lazy(() => import("~/views/dags/BackfillsTab"));
 
 export default function Dag() {
   const { dag: name } = route.useParams();
@@ -32,6 +28,7 @@ export default function Dag() {
   const [asking, setAsking] = useState(false);
   const { data: dag, error } = useQuery(dagHead(name));
   const tab = search.tab ?? "grid";
+  useEffect(() => whenIdle(() => Object.keys(FACES).forEach((each) => void loadFace(each))), []);
   return (
     <Page
       title={name}
@@ -62,14 +59,12 @@ export default function Dag() {
           { name: "Backfills", value: "backfills" },
         ]}
       />
-      <Suspense fallback={<Loading rows={8} />}>
-        {tab === "grid" && <GridTab dag={name} search={search} trigger={() => setAsking(true)} />}
-        {tab === "graph" && <GraphTab dag={name} search={search} />}
-        {tab === "schedule" && dag && <ScheduleTab dag={dag} chosen={search.schedule} />}
-        {tab === "history" && <HistoryTab dag={name} days={search.days} />}
-        {tab === "versions" && <VersionsTab dag={name} search={search} />}
-        {tab === "backfills" && dag && <BackfillsTab dag={name} schedule={dag.schedules[0]?.name} />}
-      </Suspense>
+      {tab === "grid" && <FACES.grid dag={name} search={search} trigger={() => setAsking(true)} />}
+      {tab === "graph" && <FACES.graph dag={name} search={search} />}
+      {tab === "schedule" && dag && <FACES.schedule dag={dag} chosen={search.schedule} />}
+      {tab === "history" && <FACES.history dag={name} days={search.days} />}
+      {tab === "versions" && <FACES.versions dag={name} search={search} />}
+      {tab === "backfills" && dag && <FACES.backfills dag={name} schedule={dag.schedules[0]?.name} />}
       {asking && <Trigger dag={name} close={() => setAsking(false)} />}
     </Page>
   );

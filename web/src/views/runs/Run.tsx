@@ -1,7 +1,7 @@
 /** One run: how it stands, its tasks, their times, and what led to it. */
 
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { useEffect } from "react";
 
 import { Facts, Json } from "~/components/Facts";
 import { Moment } from "~/components/Moment";
@@ -9,6 +9,8 @@ import { Loading, Trouble } from "~/components/Notice";
 import { Card, Page } from "~/components/Page";
 import { Tabs } from "~/components/Tabs";
 import type { RunWhole } from "~/generated/api";
+import { whenIdle } from "~/lib/idle";
+import { FACES } from "~/views/dags/faces";
 import { Compare } from "~/views/runs/Compare";
 import { Gantt } from "~/views/runs/Gantt";
 import { History } from "~/views/runs/History";
@@ -19,13 +21,13 @@ import { isWhole } from "~/views/runs/whole";
 import { useRun } from "~/views/runs/useRun";
 import { Why } from "~/views/why/Why";
 
-const GraphTab = lazy(() => import("~/views/dags/GraphTab"));
 const route = getRouteApi("/runs/$run");
 
 export default function Run() {
   const { run: id } = route.useParams();
   const search = route.useSearch();
   const { data: run, error } = useRun(id);
+  useEffect(() => whenIdle(() => void FACES.graph.load()), []);
   return (
     <Page
       title={run === undefined ? `Run ${id}` : `${run.dag} · ${id}`}
@@ -69,11 +71,7 @@ function Face({ run, search }: { run: RunWhole; search: ReturnType<typeof route.
     case "times":
       return <Card fill>{isWhole(run) ? <Gantt run={run} /> : <Loading rows={8} />}</Card>;
     case "graph":
-      return (
-        <Suspense fallback={<Loading />}>
-          <GraphTab dag={run.dag} search={{ run: run.id, open: search.open }} fixed />
-        </Suspense>
-      );
+      return <FACES.graph dag={run.dag} search={{ run: run.id, open: search.open }} fixed />;
     case "history":
       return <Card fill>{isWhole(run) ? <History run={run} /> : <Loading rows={8} />}</Card>;
     case "compare":
