@@ -53,7 +53,7 @@ class Ear:
             while b"\n\n" not in self._rest:
                 await self._read()
             block, _, self._rest = self._rest.partition(b"\n\n")
-            if block.startswith(b":"):
+            if block.startswith(b"event: beat\n"):
                 self.beats += 1
                 continue
             fields = dict(line.split(": ", 1) for line in block.decode().split("\n"))

@@ -17,6 +17,10 @@ class Listening(Shape, frozen=True, kw_only=True):
     topics: list[str]
 
 
+class Beat(Shape, frozen=True, kw_only=True):
+    """Nothing has changed for a while; whoever hears not even this is cut off."""
+
+
 class Resync(Shape, frozen=True, kw_only=True):
     """Changes of this topic were left out: what is known of it has to be read anew."""
 

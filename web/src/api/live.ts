@@ -18,6 +18,8 @@ const REOPEN_MS = 30;
 const AGAIN_MS = 2000;
 /** A view that opens is shown before anything that it shows is asked for a second time. */
 const SETTLED_MS = 500;
+/** The server beats every 15 s; who hears nothing for so long is cut off, though nothing has failed. */
+const SILENT_MS = 40_000;
 
 const wanted = new Map<string, number>();
 const followers = new Map<string, Set<(event: LogWritten | null) => void>>();
@@ -90,13 +92,16 @@ function reopen(): void {
   source = mine;
   const on = (name: string, act: (told: never) => unknown) =>
     mine.addEventListener(name, (event) => {
-      if (source === mine) act(JSON.parse((event as MessageEvent<string>).data) as never);
+      if (source !== mine) return;
+      heard();
+      act(JSON.parse((event as MessageEvent<string>).data) as never);
     });
   mine.onerror = () => {
     if (source !== mine) return;
     tell("cut");
     if (mine.readyState === EventSource.CLOSED) reopenSoon(AGAIN_MS);
   };
+  on("beat", () => undefined);
   let settled = false;
   on("listening", () => {
     const wait = link === "cut" ? 0 : SETTLED_MS;
@@ -132,6 +137,24 @@ function reopen(): void {
     on(name, ({ topic }: { topic: string }) => settled && makeOld(topic));
   }
 }
+
+let silence: number | undefined;
+
+function heard(): void {
+  window.clearTimeout(silence);
+  silence = window.setTimeout(() => {
+    tell("cut");
+    tryAnew();
+  }, SILENT_MS);
+}
+
+/** A connection that is dead is not seen to be: another one tells. */
+function tryAnew(): void {
+  asked = "";
+  reopenSoon(0);
+}
+
+for (const event of ["offline", "online"]) window.addEventListener(event, tryAnew);
 
 const waiting = new Set<string>();
 /** Among all runs something happens all the time, and lists of other things that it touches are long. */

@@ -108,12 +108,6 @@ export interface BackfillPage {
 
 export type BackfillState = "cancelled" | "finished" | "paused" | "running";
 
-export interface Beat {
-  readonly claims?: readonly (string)[];
-  readonly draining?: boolean;
-  readonly rates?: Readonly<Record<string, number>>;
-}
-
 /** What somebody did to a task, and why. */
 export interface ByHand {
   readonly deed: string;
@@ -2184,9 +2178,19 @@ export interface RollupShapesEnded {
   readonly lag: Measured;
 }
 
+/** Nothing has changed for a while; whoever hears not even this is cut off. */
+export interface StreamShapesBeat {
+}
+
 /** Nothing more will come. */
 export interface StreamShapesEnd {
   readonly reason: string;
+}
+
+export interface WorkerProtocolBeat {
+  readonly claims?: readonly (string)[];
+  readonly draining?: boolean;
+  readonly rates?: Readonly<Record<string, number>>;
 }
 
 /** How one attempt ended. */
@@ -2841,7 +2845,7 @@ export interface Operations {
   renew_lease: {
     parts: { worker: string };
     query: object;
-    body: Beat | undefined;
+    body: WorkerProtocolBeat | undefined;
     answer: Renewed;
   };
   /** Wait until something in hand is to stop. */

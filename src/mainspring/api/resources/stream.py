@@ -15,6 +15,7 @@ from mainspring.api.stream.flow import EventFlow
 from mainspring.api.stream.topics import parse_topics
 from mainspring.domain.roles import Role
 from mainspring.store.stream_shapes import (
+    Beat,
     DagsChanged,
     End,
     Listening,
@@ -37,6 +38,7 @@ EVENTS = {
     "workers": WorkersChanged,
     "dags": DagsChanged,
     "resync": Resync,
+    "beat": Beat,
     "end": End,
 }
 
@@ -71,8 +73,9 @@ async def listen(call: Call, query: Listen) -> Flow:
     that whatever changes: at most five events a second for each topic, with the last state of
     things. Of `runs` and `log`, read what there is over REST once `listening` has come, and put the
     events over it. `resync` says that changes of a topic were left out: of these two, read it
-    again; of the others, all that there is follows. A stream that broke off goes on where it was
-    with `Last-Event-ID`.
+    again; of the others, all that there is follows. When there is nothing to tell, a `beat` comes
+    every 15 seconds: who hears nothing for longer is cut off. A stream that broke off goes on where
+    it was with `Last-Event-ID`.
     """
     topics = parse_topics(query.topics)
     for topic in topics:

@@ -13,10 +13,11 @@ from mainspring.api.stream.hub import Hub
 from mainspring.api.stream.listeners import Listener
 
 BEAT_SECONDS = 15.0
-"""Proxies give up connections on which nothing is said for a minute or so."""
+"""Proxies give up connections on which nothing is said for a minute or so. It is an event and no
+comment, so that browsers tell their page of it: it cannot see otherwise that it is cut off."""
 STUCK_SECONDS = 0.5
 """So long after its end is a connection cut off on which nothing can be sent."""
-BEAT = b": beat\n\n"
+BEAT = b"event: beat\ndata: {}\n\n"
 
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
