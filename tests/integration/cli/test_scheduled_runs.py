@@ -17,6 +17,8 @@ from mainspring.store.settling import Settler
 from tests.integration.cli.conftest import Command
 from tests.support.factory import BareWorker, dag_of
 
+BOTH_ROADS = True
+
 REPORT = dag_of(name="report")
 MORNING = datetime(2026, 11, 2, 6, tzinfo=UTC)
 
