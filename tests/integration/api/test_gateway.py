@@ -281,6 +281,8 @@ async def test_what_a_gone_caller_waited_for_goes_to_somebody_else(
     gone, here = await Far(gateway).join(), await Far(gateway).join()
     poll = asyncio.create_task(gone.claim())
     await _waiting(gateway, 1)
+    # What a statement under way finds is kept for it: it may ask again.
+    await _until(lambda: not any(each.in_statement for each in gateway._waiting._waiters.values()))
     poll.cancel()
     await asyncio.gather(poll, return_exceptions=True)
     await _runs(connection, 1)
