@@ -65,7 +65,7 @@ def test_a_dag_is_paused_and_resumed(page: Page) -> None:
     expect(page.get_by_role("button", name="Pause till")).to_be_visible()
     page.get_by_role("link", name="till").click()
     page.get_by_role("button", name="Pause", exact=True).click()
-    expect(page.get_by_text("till is paused")).to_be_visible()
+    expect(page.get_by_text("till is paused").last).to_be_visible()
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 

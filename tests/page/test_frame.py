@@ -71,6 +71,16 @@ def test_question_mark_tells_the_keys(page: Page) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+def test_j_and_k_walk_through_a_list_and_enter_opens_it(page: Page, up: Up) -> None:
+    up.command("dag", "trigger", "sales", "--wait")
+    page.goto("/runs?dag=sales")
+    expect(page.get_by_role("row").filter(has_text="sales").first).to_be_visible()
+    for key in "jjk":
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/runs/\d+"))
+
+
 def test_the_theme_is_kept(page: Page) -> None:
     page.goto("/dags")
     page.get_by_role("button", name="Theme: system").click()
