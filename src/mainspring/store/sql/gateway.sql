@@ -25,8 +25,8 @@ from joined j join asked a using (incarnation) left join mainspring.lease l on l
 -- name: claim_together
 -- As `claim_attempts`, for many workers that wait at one lane. Seats stand in the order in which
 -- they are served: each worker has one before any has a second. A worker without a lease has no
--- seat, nor has one that is to drain, and is told so by a row without a task. A claim that is there already (its answer was lost)
--- gives what it holds, and takes no seat.
+-- seat, nor has one that is to drain, and is told so by a row without a task. A claim that is there
+-- already (its answer was lost) gives what it holds, and takes no seat.
 -- $1 claim of each seat  $2 worker of each seat  $3 distinct claims  $4 distinct workers, sorted
 -- $5 lane  $6 the lane's queue  $7 priorities, most urgent first  $8 look from here
 with again as materialized (
