@@ -23,7 +23,7 @@ from mainspring.store.statements import statement
 from mainspring.store.versions import read_version
 
 STATES = tuple(TaskState)
-CELLS_MAX = 60_000
+CELLS_MAX = 30_000
 """How many tasks of runs one answer holds, about."""
 _BEYOND = 2**63 - 1
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
