@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from uuid import uuid4
 
@@ -12,7 +11,7 @@ import pytest
 from mainspring.domain.draining import Drain
 from mainspring.domain.errors import ConflictError, NotFoundError
 from mainspring.store.attempts import renew_lease
-from mainspring.store.connection import Connection, connect, fetch
+from mainspring.store.connection import Connection, fetch
 from mainspring.store.drains import drain_worker, resume_worker
 from mainspring.store.gateway import Seat, claim_together, read_stops
 from mainspring.store.reading import list_workers
@@ -21,20 +20,6 @@ from tests.support.factory import DEFAULT_LANE, BareWorker, dag_of, start_dag
 
 ONE = dag_of(name="one")
 CHAIN = dag_of([(0, 1)], tasks=2, name="chain")
-
-
-@pytest.fixture
-async def other(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="other", stable_plans=True)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def observer(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="observer")
-    yield connection
-    await connection.close()
 
 
 async def _beat(worker: BareWorker, *, draining: bool = False) -> Drain | None:

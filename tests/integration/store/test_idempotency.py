@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from mainspring.domain.errors import ConflictError
-from mainspring.store.connection import Connection, connect, fetch
+from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import Registered, register_dag
 from mainspring.store.history import archive_runs
 from mainspring.store.ids import Ids
@@ -18,13 +17,6 @@ from tests.integration.store.lockstep import until_waiting
 from tests.support.factory import dag_of
 
 ROUNDS = 30
-
-
-@pytest.fixture
-async def other(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="other", stable_plans=True)
-    yield connection
-    await connection.close()
 
 
 @pytest.fixture

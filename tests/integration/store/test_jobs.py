@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -17,7 +16,7 @@ from mainspring.domain.states import RunState
 from mainspring.schedule.specs import IntervalSpec, OnceSpec, ScheduleSpec
 from mainspring.store.backfill_orders import BackfillOrder, create_backfill, reserve_backfill
 from mainspring.store.backfilling import Stepper
-from mainspring.store.connection import Connection, connect, fetch
+from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import ensure_queues, register_dag
 from mainspring.store.history import archive_runs
 from mainspring.store.job_orders import JobOrder
@@ -60,20 +59,6 @@ def once(instant: datetime) -> ScheduleSpec:
 @pytest.fixture
 def stage(connection: Connection) -> JobStage:
     return JobStage(connection)
-
-
-@pytest.fixture
-async def other(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="other", stable_plans=True)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def observer(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="observer")
-    yield connection
-    await connection.close()
 
 
 async def fire(connection: Connection, now: datetime) -> None:

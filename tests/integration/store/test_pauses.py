@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -11,7 +10,7 @@ from mainspring.domain.errors import NotFoundError, UnavailableError
 from mainspring.domain.specs import RetrySpec
 from mainspring.engine.shift import Shift
 from mainspring.store import pauses
-from mainspring.store.connection import Connection, Line, connect
+from mainspring.store.connection import Connection, Line
 from mainspring.store.dags import register_dag
 from mainspring.store.duties import wake_backoff, wake_starts
 from mainspring.store.pauses import (
@@ -41,20 +40,6 @@ from tests.support.factory import (
 ONE = dag_of(name="one")
 OTHER = dag_of(name="other")
 PAIR = dag_of([(0, 1)], tasks=2, name="pair", retry=RetrySpec(attempts=3))
-
-
-@pytest.fixture
-async def other(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="other", stable_plans=True)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def observer(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="observer")
-    yield connection
-    await connection.close()
 
 
 async def hold(connection: Connection, dag: str) -> Pause | None:

@@ -7,7 +7,6 @@ deadlock that reaches a test is a failure although callers would try again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from uuid import UUID, uuid4
 
 import pytest
@@ -26,7 +25,7 @@ from mainspring.store.attempts import (
     mark_started,
     read_claims,
 )
-from mainspring.store.connection import Connection, connect, fetch
+from mainspring.store.connection import Connection, fetch
 from mainspring.store.dags import register_dag
 from mainspring.store.duties import lock_lease, wake_backoff
 from mainspring.store.ids import Ids
@@ -48,20 +47,6 @@ WIDTH = 8
 FAN_IN = dag_of([(number, WIDTH) for number in range(WIDTH)], tasks=WIDTH + 1)
 PAIR = dag_of([(0, 1)], tasks=2)
 LOST = Lost(Error("WorkerLost", "gone"))
-
-
-@pytest.fixture
-async def other(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="other", stable_plans=True)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def observer(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="observer")
-    yield connection
-    await connection.close()
 
 
 async def start_many(connection: Connection, spec: DagSpec, runs: int) -> list[int]:

@@ -49,22 +49,8 @@ each_end = pytest.mark.parametrize("spec", [ONE, PAIR, BESIDE], ids=["one", "all
 
 
 @pytest.fixture
-async def other(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="other", stable_plans=True)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
 async def third(database_url: str) -> AsyncIterator[Connection]:
     connection = await connect(database_url, name="third", stable_plans=True)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def observer(database_url: str) -> AsyncIterator[Connection]:
-    connection = await connect(database_url, name="observer")
     yield connection
     await connection.close()
 
